@@ -1,0 +1,441 @@
+// Python's door to the kernels: checks shapes and indices, releases the GIL, does no arithmetic.
+// Arrays are taken as they are (exact dtype, C order), so that no silent copy can happen.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "coding.hpp"
+#include "dual.hpp"
+#include "grouping.hpp"
+#include "lifted.hpp"
+#include "losses.hpp"
+#include "sgd.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace hyperlocal;
+
+namespace {
+
+template <class T, int n>
+using Array = nb::ndarray<T, nb::ndim<n>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Vector = Array<T, 1>;
+template <class T>
+using Matrix = Array<T, 2>;
+
+void require(bool condition, const char* message) {
+  if (!condition) throw std::invalid_argument(message);
+}
+
+template <class A>
+Index size(const A& array, int axis = 0) {
+  return static_cast<Index>(array.shape(axis));
+}
+
+void require_range(const Index n, Index begin, Index end) {
+  require(0 <= begin && begin <= end && end <= n, "range out of bounds");
+}
+
+template <class I>
+void require_below(const I* values, Index n, Index lowest, Index limit, const char* message) {
+  for (Index i = 0; i < n; ++i) require(values[i] >= lowest && values[i] < limit, message);
+}
+
+// The kernels' views do not own memory: these keep the arrays alive.
+template <class T>
+struct BoundRows {
+  Matrix<const T> dense;
+  Vector<const T> values;
+  Vector<const Column> columns;
+  Vector<const Index> starts;
+  Rows<T> rows;
+
+  BoundRows(Matrix<const T> x, bool quadratic)
+      : dense(x), rows(x.data(), size(x, 0), size(x, 1), quadratic) {}
+
+  BoundRows(Vector<const T> x, Vector<const Column> cols, Vector<const Index> begins,
+            Index n_features, bool quadratic)
+      : values(x),
+        columns(cols),
+        starts(begins),
+        rows(x.data(), cols.data(), begins.data(), size(begins) - 1, n_features, quadratic) {
+    require(size(begins) >= 1 && size(x) == size(cols), "CSR arrays do not fit together");
+    require(begins.data()[0] == 0 && begins.data()[size(begins) - 1] == size(x),
+            "CSR starts do not span the values");
+    for (Index row = 0; row + 1 < size(begins); ++row)
+      require(begins.data()[row] <= begins.data()[row + 1], "CSR starts must not decrease");
+    require_below(cols.data(), size(cols), 0, n_features, "CSR column out of bounds");
+  }
+};
+
+template <class T>
+struct BoundLifted {
+  BoundRows<T> bound_rows;
+  Matrix<const Column> anchors;
+  Matrix<const T> mix;
+  Index n_anchors;
+  Lifted<T> lifted;
+
+  BoundLifted(const BoundRows<T>& source, Matrix<const Column> indices, Matrix<const T> weights,
+              Index m, T bias)
+      : bound_rows(source),
+        anchors(indices),
+        mix(weights),
+        n_anchors(m),
+        lifted(source.rows, Codes<T>{indices.data(), weights.data(), size(indices, 1)}, bias) {
+    require(size(indices, 0) == source.rows.n_rows() && size(weights, 0) == size(indices, 0) &&
+                size(weights, 1) == size(indices, 1),
+            "codes must have one row per row");
+    require_below(indices.data(), size(indices, 0) * size(indices, 1), 0, m,
+                  "anchor index out of bounds");
+  }
+
+  template <class W>
+  void require_weights(const Array<W, 3>& weights) const {
+    require(size(weights, 0) == n_anchors && size(weights, 2) == lifted.block_width(),
+            "weights must have shape (anchors, classes, features + 1)");
+  }
+};
+
+template <class T>
+struct BoundDual {
+  BoundLifted<T> source;
+  Vector<const Column> target;
+  Vector<const T> costs, norms;
+  Index n_columns;
+  Loss loss;
+
+  BoundDual(const BoundLifted<T>& lifted, Vector<const Column> targets, Vector<const T> c,
+            Vector<const T> squared_norms, Index columns, Loss l)
+      : source(lifted), target(targets), costs(c), norms(squared_norms), n_columns(columns), loss(l) {
+    const Index n = lifted.lifted.n_rows();
+    require(size(targets) == n && size(c) == n && size(squared_norms) == n,
+            "one target, cost and norm per row");
+    require_below(targets.data(), n, -1, columns, "target out of bounds");
+  }
+
+  DualProblem<T> problem() const {
+    return {source.lifted, target.data(), costs.data(), norms.data(), n_columns, loss};
+  }
+
+  DualState<T> state(Array<T, 3>& weights, Matrix<T>& alpha, Matrix<std::uint8_t>& active) const {
+    source.require_weights(weights);
+    const Index n = source.lifted.n_rows();
+    require(size(weights, 1) == n_columns && size(alpha, 0) == n && size(alpha, 1) == n_columns &&
+                size(active, 0) == n && size(active, 1) == n_columns,
+            "weights, alpha and active must have one column per class");
+    return {weights.data(), alpha.data(), active.data()};
+  }
+
+  void require_multiclass() const {
+    require(n_columns >= 2, "Crammer-Singer needs two columns");
+    require(loss != Loss::log, "Crammer-Singer needs a hinge loss");
+    require_below(target.data(), size(target), 0, n_columns, "every row needs a class");
+  }
+};
+
+const ShrinkBounds* as_bounds(const Matrix<const double>& bounds, Index n_columns) {
+  static_assert(sizeof(ShrinkBounds) == 2 * sizeof(double));
+  require(size(bounds, 0) == n_columns && size(bounds, 1) == 2, "bounds must be (columns, 2)");
+  return reinterpret_cast<const ShrinkBounds*>(bounds.data());
+}
+
+ColumnReport* as_reports(Matrix<double>& reports, Index n_columns) {
+  static_assert(sizeof(ColumnReport) == 4 * sizeof(double));
+  require(size(reports, 0) == n_columns && size(reports, 1) == 4, "reports must be (columns, 4)");
+  return reinterpret_cast<ColumnReport*>(reports.data());
+}
+
+template <class T>
+void bind_rows(nb::module_& m, const char* name) {
+  using Bound = BoundRows<T>;
+  nb::class_<Bound>(m, name)
+      .def(nb::init<Matrix<const T>, bool>(), "dense"_a.noconvert(), "quadratic"_a)
+      .def(nb::init<Vector<const T>, Vector<const Column>, Vector<const Index>, Index, bool>(),
+           "values"_a.noconvert(), "columns"_a.noconvert(), "starts"_a.noconvert(), "n_features"_a,
+           "quadratic"_a)
+      .def_prop_ro("n_rows", [](const Bound& b) { return b.rows.n_rows(); })
+      .def_prop_ro("width", [](const Bound& b) { return b.rows.width(); })
+      .def(
+          "squared_norms",
+          [](const Bound& b, Index begin, Index end, Vector<T> out) {
+            require_range(b.rows.n_rows(), begin, end);
+            require(size(out) == end - begin, "out has the wrong length");
+            nb::gil_scoped_release release;
+            row_squared_norms(b.rows, begin, end, out.data());
+          },
+          "begin"_a, "end"_a, "out"_a.noconvert())
+      .def(
+          "gather",
+          [](const Bound& b, Vector<const Index> chosen, Matrix<T> out) {
+            require_below(chosen.data(), size(chosen), 0, b.rows.n_rows(), "row out of bounds");
+            require(size(out, 0) == size(chosen) && size(out, 1) == b.rows.width(),
+                    "out has the wrong shape");
+            nb::gil_scoped_release release;
+            gather_rows(b.rows, chosen.data(), size(chosen), out.data());
+          },
+          "chosen"_a.noconvert(), "out"_a.noconvert())
+      .def(
+          "encode",
+          [](const Bound& b, Index begin, Index end, Matrix<const T> anchors,
+             Matrix<const T> products, Vector<const T> half_norms, Coding coding, double beta,
+             double ridge, double locality, Matrix<Column> chosen, Matrix<T> weights,
+             Matrix<T> distances) {
+            const Index n = end - begin, n_anchors = size(anchors, 0), k = size(chosen, 1);
+            require_range(b.rows.n_rows(), begin, end);
+            require(size(anchors, 1) == b.rows.width(), "anchors have the wrong width");
+            require(size(products, 0) == n && size(products, 1) == n_anchors &&
+                        size(half_norms) == n_anchors,
+                    "products must be (rows, anchors)");
+            require(k >= 1 && k <= n_anchors, "k must lie between 1 and the number of anchors");
+            require(size(chosen, 0) == n && size(weights, 0) == n && size(weights, 1) == k &&
+                        size(distances, 0) == n && size(distances, 1) == k,
+                    "outputs must be (rows, k)");
+            nb::gil_scoped_release release;
+            encode(b.rows, begin, end, anchors.data(), n_anchors, k, products.data(),
+                   half_norms.data(), CodingOptions{coding, beta, ridge, locality}, chosen.data(),
+                   weights.data(), distances.data());
+          },
+          "begin"_a, "end"_a, "anchors"_a.noconvert(), "products"_a.noconvert(),
+          "half_norms"_a.noconvert(), "coding"_a, "beta"_a, "ridge"_a, "locality"_a,
+          "chosen"_a.noconvert(), "weights"_a.noconvert(), "distances"_a.noconvert())
+      .def(
+          "group_sums",
+          [](const Bound& b, Vector<const Column> groups, Vector<const double> row_weights,
+             Matrix<double> sums, Vector<double> masses) {
+            require(size(groups) == b.rows.n_rows() && size(row_weights) == b.rows.n_rows(),
+                    "one group and weight per row");
+            require(size(sums, 1) == b.rows.width() && size(masses) == size(sums, 0),
+                    "sums must be (groups, width)");
+            require_below(groups.data(), size(groups), 0, size(sums, 0), "group out of bounds");
+            nb::gil_scoped_release release;
+            group_sums(b.rows, groups.data(), row_weights.data(), sums.data(), masses.data());
+          },
+          "groups"_a.noconvert(), "row_weights"_a.noconvert(), "sums"_a.noconvert(),
+          "masses"_a.noconvert());
+}
+
+template <class T>
+void bind_lifted(nb::module_& m, const char* name) {
+  using Bound = BoundLifted<T>;
+  nb::class_<Bound>(m, name)
+      .def(nb::init<const BoundRows<T>&, Matrix<const Column>, Matrix<const T>, Index, T>(),
+           "rows"_a, "anchors"_a.noconvert(), "weights"_a.noconvert(), "n_anchors"_a, "bias"_a)
+      .def(
+          "scores",
+          [](const Bound& b, Index begin, Index end, Array<const T, 3> weights, Matrix<T> out) {
+            require_range(b.lifted.n_rows(), begin, end);
+            b.require_weights(weights);
+            require(size(out, 0) == end - begin && size(out, 1) == size(weights, 1),
+                    "out has the wrong shape");
+            nb::gil_scoped_release release;
+            lifted_scores(b.lifted, begin, end, weights.data(), size(weights, 1), out.data());
+          },
+          "begin"_a, "end"_a, "weights"_a.noconvert(), "out"_a.noconvert())
+      .def(
+          "add",
+          [](const Bound& b, Matrix<const T> steps, Array<T, 3> weights, Index column_begin,
+             Index column_end) {
+            b.require_weights(weights);
+            require(size(steps, 0) == b.lifted.n_rows() && size(steps, 1) == size(weights, 1),
+                    "steps has the wrong shape");
+            require_range(size(weights, 1), column_begin, column_end);
+            nb::gil_scoped_release release;
+            lifted_add(b.lifted, steps.data(), weights.data(), size(weights, 1), column_begin,
+                       column_end);
+          },
+          "steps"_a.noconvert(), "weights"_a.noconvert(), "column_begin"_a, "column_end"_a)
+      .def(
+          "squared_norms",
+          [](const Bound& b, Index begin, Index end, Vector<T> out) {
+            require_range(b.lifted.n_rows(), begin, end);
+            require(size(out) == end - begin, "out has the wrong length");
+            nb::gil_scoped_release release;
+            lifted_squared_norms(b.lifted, begin, end, out.data());
+          },
+          "begin"_a, "end"_a, "out"_a.noconvert())
+      .def(
+          "group_by_anchor",
+          [](const Bound& b, Index begin, Index end, Vector<Index> starts, Vector<Index> rows,
+             Vector<Index> places) {
+            const Index n_pairs = (end - begin) * b.lifted.codes().k;
+            require_range(b.lifted.n_rows(), begin, end);
+            require(size(starts) == b.n_anchors + 1 && size(rows) == n_pairs &&
+                        size(places) == n_pairs,
+                    "outputs have the wrong length");
+            nb::gil_scoped_release release;
+            group_by_anchor(b.lifted.codes(), begin, end, b.n_anchors, starts.data(), rows.data(),
+                            places.data());
+          },
+          "begin"_a, "end"_a, "starts"_a.noconvert(), "rows"_a.noconvert(), "places"_a.noconvert())
+      .def(
+          "combine",
+          [](const Bound& b, Index begin, Index end, Vector<const Index> places,
+             Matrix<const T> partial, Matrix<T> out) {
+            require_range(b.lifted.n_rows(), begin, end);
+            require(size(places) == (end - begin) * b.lifted.codes().k &&
+                        size(out, 0) == end - begin && size(partial, 1) == size(out, 1),
+                    "arrays do not fit together");
+            require_below(places.data(), size(places), -1, size(partial, 0),
+                          "place out of bounds");
+            nb::gil_scoped_release release;
+            combine_partial_scores(b.lifted.codes(), begin, end, places.data(), partial.data(),
+                                   size(partial, 1), out.data());
+          },
+          "begin"_a, "end"_a, "places"_a.noconvert(), "partial"_a.noconvert(),
+          "out"_a.noconvert());
+}
+
+template <class T>
+void bind_dual(nb::module_& m, const char* name) {
+  using Bound = BoundDual<T>;
+  nb::class_<Bound>(m, name)
+      .def(nb::init<const BoundLifted<T>&, Vector<const Column>, Vector<const T>, Vector<const T>,
+                    Index, Loss>(),
+           "lifted"_a, "target"_a.noconvert(), "costs"_a.noconvert(), "squared_norms"_a.noconvert(),
+           "n_columns"_a, "loss"_a)
+      .def(
+          "epoch",
+          [](const Bound& b, Array<T, 3> weights, Matrix<T> alpha, Matrix<std::uint8_t> active,
+             Vector<const Index> order, Index column_begin, Index column_end,
+             Matrix<const double> bounds, Matrix<double> reports) {
+            const auto state = b.state(weights, alpha, active);
+            require_below(order.data(), size(order), 0, b.source.lifted.n_rows(),
+                          "row out of bounds");
+            require_range(b.n_columns, column_begin, column_end);
+            const auto* limits = as_bounds(bounds, b.n_columns);
+            auto* out = as_reports(reports, b.n_columns);
+            nb::gil_scoped_release release;
+            dual_epoch(b.problem(), state, order.data(), size(order), column_begin, column_end,
+                       limits, out);
+          },
+          "weights"_a.noconvert(), "alpha"_a.noconvert(), "active"_a.noconvert(),
+          "order"_a.noconvert(), "column_begin"_a, "column_end"_a, "bounds"_a.noconvert(),
+          "reports"_a.noconvert())
+      .def(
+          "check",
+          [](const Bound& b, Array<T, 3> weights, Matrix<T> alpha, Matrix<std::uint8_t> active,
+             Index begin, Index end, Matrix<const T> scores, Matrix<const double> bounds,
+             Vector<double> losses, Vector<double> gaps) {
+            const auto state = b.state(weights, alpha, active);
+            require_range(b.source.lifted.n_rows(), begin, end);
+            require(size(scores, 0) == end - begin && size(scores, 1) == b.n_columns &&
+                        size(losses) == b.n_columns && size(gaps) == b.n_columns,
+                    "arrays do not fit together");
+            const auto* limits = as_bounds(bounds, b.n_columns);
+            nb::gil_scoped_release release;
+            dual_check(b.problem(), state, begin, end, scores.data(), limits, losses.data(),
+                       gaps.data());
+          },
+          "weights"_a.noconvert(), "alpha"_a.noconvert(), "active"_a.noconvert(), "begin"_a,
+          "end"_a, "scores"_a.noconvert(), "bounds"_a.noconvert(), "losses"_a.noconvert(),
+          "gaps"_a.noconvert())
+      .def(
+          "crammer_singer_epoch",
+          [](const Bound& b, Array<T, 3> weights, Matrix<T> alpha, Matrix<std::uint8_t> active,
+             Vector<const Index> order, Matrix<const double> bounds, Matrix<double> reports) {
+            b.require_multiclass();
+            const auto state = b.state(weights, alpha, active);
+            require_below(order.data(), size(order), 0, b.source.lifted.n_rows(),
+                          "row out of bounds");
+            const auto* limits = as_bounds(bounds, 1);
+            auto* out = as_reports(reports, 1);
+            nb::gil_scoped_release release;
+            crammer_singer_epoch(b.problem(), state, order.data(), size(order), *limits, *out);
+          },
+          "weights"_a.noconvert(), "alpha"_a.noconvert(), "active"_a.noconvert(),
+          "order"_a.noconvert(), "bounds"_a.noconvert(), "reports"_a.noconvert())
+      .def(
+          "crammer_singer_check",
+          [](const Bound& b, Array<T, 3> weights, Matrix<T> alpha, Matrix<std::uint8_t> active,
+             Index begin, Index end, Matrix<const T> scores, Matrix<const double> bounds,
+             Vector<double> losses, Vector<double> gaps) {
+            b.require_multiclass();
+            const auto state = b.state(weights, alpha, active);
+            require_range(b.source.lifted.n_rows(), begin, end);
+            require(size(scores, 0) == end - begin && size(scores, 1) == b.n_columns &&
+                        size(losses) == 1 && size(gaps) == 1,
+                    "arrays do not fit together");
+            const auto* limits = as_bounds(bounds, 1);
+            nb::gil_scoped_release release;
+            crammer_singer_check(b.problem(), state, begin, end, scores.data(), *limits,
+                                 *losses.data(), *gaps.data());
+          },
+          "weights"_a.noconvert(), "alpha"_a.noconvert(), "active"_a.noconvert(), "begin"_a,
+          "end"_a, "scores"_a.noconvert(), "bounds"_a.noconvert(), "losses"_a.noconvert(),
+          "gaps"_a.noconvert());
+}
+
+template <class T>
+void bind_sgd(nb::module_& m) {
+  m.def(
+      "sgd_epoch",
+      [](const BoundLifted<T>& source, Vector<const Column> target, Vector<const T> costs,
+         Loss loss, bool crammer_singer, Array<T, 3> weights, std::optional<Array<T, 3>> average,
+         double visits, double lambda, double t0, Index skip, bool decay_bias,
+         Vector<const Index> order, Index column_begin, Index column_end) {
+        source.require_weights(weights);
+        const Index n = source.lifted.n_rows(), n_columns = size(weights, 1);
+        require(size(target) == n && size(costs) == n, "one target and cost per row");
+        require_below(target.data(), n, crammer_singer ? 0 : -1, n_columns, "target out of bounds");
+        require_below(order.data(), size(order), 0, n, "row out of bounds");
+        require_range(n_columns, column_begin, column_end);
+        require(skip >= 1 && lambda > 0 && t0 > 0, "skip, lambda and t0 must be positive");
+        require(!crammer_singer || (n_columns >= 2 && column_begin == 0 && column_end == n_columns),
+                "Crammer-Singer needs all columns at once");
+        if (average) {
+          source.require_weights(*average);
+          require(size(*average, 1) == n_columns, "average must have the shape of weights");
+        }
+        const SgdProblem<T> problem{source.lifted, target.data(),    costs.data(), n_columns,
+                                    source.n_anchors, loss, crammer_singer};
+        SgdState<T> state{weights.data(), average ? average->data() : nullptr, visits};
+        nb::gil_scoped_release release;
+        sgd_epoch(problem, state, SgdSchedule{lambda, t0, skip, decay_bias}, order.data(),
+                  size(order), column_begin, column_end);
+      },
+      "lifted"_a, "target"_a.noconvert(), "costs"_a.noconvert(), "loss"_a, "crammer_singer"_a,
+      "weights"_a.noconvert(), "average"_a.noconvert().none(), "visits"_a,
+      "lambda_"_a, "t0"_a, "skip"_a, "decay_bias"_a, "order"_a.noconvert(), "column_begin"_a,
+      "column_end"_a);
+}
+
+bool cpu_supports_x86_64_v3() {
+#if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+         __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
+NB_MODULE(HYPERLOCAL_MODULE, m) {
+  m.def("cpu_supports_x86_64_v3", &cpu_supports_x86_64_v3);
+  nb::enum_<Coding>(m, "Coding")
+      .value("hard", Coding::hard)
+      .value("soft", Coding::soft)
+      .value("inverse_distance", Coding::inverse_distance)
+      .value("lle", Coding::lle)
+      .value("llc", Coding::llc)
+      .value("lcc", Coding::lcc);
+  nb::enum_<Loss>(m, "Loss")
+      .value("hinge", Loss::hinge)
+      .value("squared_hinge", Loss::squared_hinge)
+      .value("log", Loss::log);
+  bind_rows<float>(m, "RowsFloat32");
+  bind_rows<double>(m, "RowsFloat64");
+  bind_lifted<float>(m, "LiftedFloat32");
+  bind_lifted<double>(m, "LiftedFloat64");
+  bind_dual<float>(m, "DualFloat32");
+  bind_dual<double>(m, "DualFloat64");
+  bind_sgd<float>(m);
+  bind_sgd<double>(m);
+}

@@ -1,0 +1,247 @@
+// From a row to its k nearest anchors and their weights γ (Σγ = 1).
+//
+// The caller gives the products of a block of rows with all anchors (one GEMM). They only rank the
+// anchors; the distances that weights depend on are computed again for the k chosen ones, in double
+// precision, because x·x − 2 x·v + v·v loses all digits in single precision near an anchor.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+
+#include "rows.hpp"
+
+namespace hyperlocal {
+
+enum class Coding { hard, soft, inverse_distance, lle, llc, lcc };
+
+struct CodingOptions {
+  Coding coding;
+  double beta;      // soft: γ ∝ exp(−β d); llc: penalty exp(β d)
+  double ridge;     // lle, llc: added to the Gram matrix, relative to its mean diagonal
+  double locality;  // llc: λ, lcc: μ
+};
+
+namespace detail {
+
+// The k smallest of `size` keys, ascending; ties go to the smaller index.
+// Insertion into a sorted list: k is small and most keys fail the first comparison.
+template <class T>
+void smallest_k(const T* keys, Index size, Index k, Column* chosen, T* chosen_keys) {
+  Index filled = 0;
+  for (Index candidate = 0; candidate < size; ++candidate) {
+    const T key = keys[candidate];
+    if (filled == k && !(key < chosen_keys[k - 1])) continue;
+    Index place = filled < k ? filled++ : k - 1;
+    for (; place > 0 && key < chosen_keys[place - 1]; --place) {
+      chosen_keys[place] = chosen_keys[place - 1];
+      chosen[place] = chosen[place - 1];
+    }
+    chosen_keys[place] = key;
+    chosen[place] = static_cast<Column>(candidate);
+  }
+}
+
+// Solves A z = b for a symmetric positive definite k × k matrix A (destroyed); z replaces b.
+inline void solve_positive_definite(double* a, double* b, Index k) {
+  for (Index i = 0; i < k; ++i) {
+    for (Index j = 0; j <= i; ++j) {
+      double sum = a[i * k + j];
+      for (Index l = 0; l < j; ++l) sum -= a[i * k + l] * a[j * k + l];
+      a[i * k + j] = i == j ? std::sqrt(std::max(sum, std::numeric_limits<double>::min()))
+                            : sum / a[j * k + j];
+    }
+  }
+  for (Index i = 0; i < k; ++i) {
+    for (Index l = 0; l < i; ++l) b[i] -= a[i * k + l] * b[l];
+    b[i] /= a[i * k + i];
+  }
+  for (Index i = k - 1; i >= 0; --i) {
+    for (Index l = i + 1; l < k; ++l) b[i] -= a[l * k + i] * b[l];
+    b[i] /= a[i * k + i];
+  }
+}
+
+inline void normalize_sum(double* gamma, Index k) {
+  double sum = 0;
+  for (Index j = 0; j < k; ++j) sum += gamma[j];
+  for (Index j = 0; j < k; ++j) gamma[j] /= sum;
+}
+
+inline void soft_weights(const double* distances, Index k, double beta, double* gamma) {
+  for (Index j = 0; j < k; ++j) gamma[j] = std::exp(-beta * (distances[j] - distances[0]));
+  normalize_sum(gamma, k);
+}
+
+// γ ∝ 1/√d; a row that lies on anchors is shared by them alone.
+inline void inverse_distance_weights(const double* distances, Index k, double* gamma) {
+  const bool on_anchor = distances[0] <= 0;
+  for (Index j = 0; j < k; ++j) {
+    if (on_anchor)
+      gamma[j] = distances[j] <= 0 ? 1 : 0;
+    else
+      gamma[j] = std::sqrt(distances[0] / distances[j]);
+  }
+  normalize_sum(gamma, k);
+}
+
+// min γᵀGγ + Σ_j penalty_j γ_j², Σγ = 1: solve (G + diag) z = 1, scale z.
+inline void reconstruction_weights(double* gram, const double* distances, Index k,
+                                   const CodingOptions& options, double* gamma) {
+  double mean_diagonal = 0;
+  for (Index j = 0; j < k; ++j) mean_diagonal += gram[j * k + j] / double(k);
+  if (mean_diagonal <= 0) mean_diagonal = 1;  // the row lies on every one of its anchors
+  for (Index j = 0; j < k; ++j) {
+    double penalty = options.ridge;
+    if (options.coding == Coding::llc) {
+      const double locality = std::exp(options.beta * (distances[j] - distances[k - 1]));
+      penalty += options.locality * locality * locality;
+    }
+    gram[j * k + j] += penalty * mean_diagonal;
+    gamma[j] = 1;
+  }
+  solve_positive_definite(gram, gamma, k);
+  normalize_sum(gamma, k);
+}
+
+// argmin over t of ½ a t² + g t + μ_p |p + t| + μ_q |q − t|, a ≥ 0: where the slope changes sign.
+inline double best_transfer(double a, double g, double p, double mu_p, double q, double mu_q) {
+  const double breaks[2] = {std::min(-p, q), std::max(-p, q)};
+  const auto slope_at = [&](double t, double side) {
+    const double sign_p = p + t == 0 ? side : (p + t > 0 ? 1 : -1);
+    const double sign_q = q - t == 0 ? -side : (q - t > 0 ? 1 : -1);
+    return a * t + g + mu_p * sign_p - mu_q * sign_q;
+  };
+  for (const double t : breaks) {
+    if (slope_at(t, -1) > 0) {  // the minimum lies left of this break
+      return a > 0 ? t - slope_at(t, -1) / a : t;
+    }
+    if (slope_at(t, 1) >= 0) return t;
+  }
+  return a > 0 ? breaks[1] - slope_at(breaks[1], 1) / a : breaks[1];
+}
+
+// min γᵀGγ + μ Σ_j |γ_j| d_j, Σγ = 1, by exact transfers of weight between pairs of anchors.
+inline void lcc_weights(const double* gram, const double* distances, Index k, double mu,
+                        double* gamma, double* gradient) {
+  constexpr int max_sweeps = 100;
+  constexpr double tolerance = 1e-10;
+  for (Index j = 0; j < k; ++j) gamma[j] = j == 0 ? 1 : 0;
+  for (Index j = 0; j < k; ++j) gradient[j] = 2 * gram[j * k];
+  for (int sweep = 0; sweep < max_sweeps; ++sweep) {
+    double largest = 0;
+    for (Index p = 0; p < k; ++p) {
+      for (Index q = p + 1; q < k; ++q) {
+        const double curvature = gram[p * k + p] + gram[q * k + q] - 2 * gram[p * k + q];
+        const double t =
+            best_transfer(2 * std::max(curvature, 0.0), gradient[p] - gradient[q], gamma[p],
+                          mu * distances[p], gamma[q], mu * distances[q]);
+        if (t == 0) continue;
+        gamma[p] += t;
+        gamma[q] -= t;
+        for (Index j = 0; j < k; ++j) gradient[j] += 2 * t * (gram[j * k + p] - gram[j * k + q]);
+        largest = std::max(largest, std::abs(t));
+      }
+    }
+    if (largest < tolerance) break;
+  }
+}
+
+}  // namespace detail
+
+// Codes rows begin … end-1. `products` holds x·v for these rows (n × m), `half_norms` holds ½ v·v:
+// anchors are ranked by ½ v·v − x·v. Both may be taken about any common origin.
+template <class T>
+void encode(const Rows<T>& rows, Index begin, Index end, const T* anchors, Index n_anchors, Index k,
+            const T* products, const T* half_norms, const CodingOptions& options, Column* chosen,
+            T* weights, T* distances) {
+  const Index width = rows.width();
+  const bool needs_gram = options.coding == Coding::lle || options.coding == Coding::llc ||
+                          options.coding == Coding::lcc;
+  RowBuffer<T> buffer;
+  std::vector<T> keys(n_anchors), chosen_keys(k);
+  std::vector<double> norms(n_anchors);
+  for (Index j = 0; j < n_anchors; ++j) {
+    const T* anchor = anchors + j * width;
+    norms[j] = exact_dot(RowView<T>{anchor, nullptr, width}, anchor);
+  }
+  std::vector<double> squared(k), gamma(k), cross(k), gradient(k), gram(needs_gram ? k * k : 0);
+  std::vector<Column> order(k);
+  for (Index row = begin; row < end; ++row) {
+    const T* row_products = products + (row - begin) * n_anchors;
+    for (Index j = 0; j < n_anchors; ++j) keys[j] = half_norms[j] - row_products[j];
+    detail::smallest_k(keys.data(), n_anchors, k, order.data(), chosen_keys.data());
+
+    const RowView<T> x = rows.fetch(row, buffer);
+    const double own = squared_norm(x);
+    for (Index j = 0; j < k; ++j) {
+      const double norm = norms[order[j]];
+      const double distance = own - 2 * exact_dot(x, anchors + order[j] * width) + norm;
+      // Below the rounding error of the sum it is a distance of zero.
+      squared[j] = distance > 1e-14 * (own + norm) ? distance : 0;
+    }
+    // The ranking may be off in the last digits: sort by the distances that count.
+    for (Index j = 1; j < k; ++j)
+      for (Index i = j; i > 0 && squared[i] < squared[i - 1]; --i) {
+        std::swap(squared[i], squared[i - 1]);
+        std::swap(order[i], order[i - 1]);
+      }
+    if (needs_gram) {
+      for (Index j = 0; j < k; ++j) cross[j] = exact_dot(x, anchors + order[j] * width);
+      for (Index i = 0; i < k; ++i) {
+        const RowView<T> anchor{anchors + order[i] * width, nullptr, width};
+        for (Index j = 0; j <= i; ++j) {
+          const double product =
+              i == j ? squared[i]
+                     : exact_dot(anchor, anchors + order[j] * width) - cross[i] - cross[j] + own;
+          gram[i * k + j] = gram[j * k + i] = product;
+        }
+      }
+    }
+    switch (options.coding) {
+      case Coding::hard:
+        for (Index j = 0; j < k; ++j) gamma[j] = j == 0;
+        break;
+      case Coding::soft:
+        detail::soft_weights(squared.data(), k, options.beta, gamma.data());
+        break;
+      case Coding::inverse_distance:
+        detail::inverse_distance_weights(squared.data(), k, gamma.data());
+        break;
+      case Coding::lle:
+      case Coding::llc:
+        detail::reconstruction_weights(gram.data(), squared.data(), k, options, gamma.data());
+        break;
+      case Coding::lcc:
+        detail::lcc_weights(gram.data(), squared.data(), k, options.locality, gamma.data(),
+                            gradient.data());
+        break;
+    }
+    for (Index j = 0; j < k; ++j) {
+      *chosen++ = order[j];
+      *weights++ = static_cast<T>(gamma[j]);
+      *distances++ = static_cast<T>(squared[j]);
+    }
+  }
+}
+
+// Weighted sums of the rows of each group (k-means' update): sums (n_groups × width), masses.
+template <class T>
+void group_sums(const Rows<T>& rows, const Column* groups, const double* row_weights, double* sums,
+                double* masses) {
+  const Index width = rows.width();
+  RowBuffer<T> buffer;
+  for (Index row = 0; row < rows.n_rows(); ++row) {
+    const RowView<T> x = rows.fetch(row, buffer);
+    double* sum = sums + groups[row] * width;
+    const double weight = row_weights[row];
+    masses[groups[row]] += weight;
+    if (x.is_dense()) {
+#pragma omp simd
+      for (Index v = 0; v < width; ++v) sum[v] += weight * double(x.values[v]);
+    } else {
+      for (Index v = 0; v < x.size; ++v) sum[x.columns[v]] += weight * double(x.values[v]);
+    }
+  }
+}
+
+}  // namespace hyperlocal

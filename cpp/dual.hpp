@@ -1,0 +1,291 @@
+// Dual coordinate descent over lifted rows, one epoch at a time.
+//
+// One-vs-rest. For each column c of weights, with labels y_ic = ±1 and z_i the lifted row,
+//     max_α D(α) = −½‖w_c‖² − Σ_i C_i ℓ*(−α_ic/C_i),   w_c = Σ_i α_ic y_ic z_i,   (losses.hpp)
+// one coordinate at a time, each to its optimum (Hsieh et al. 2008; log loss: Yu et al. 2011).
+// A visit to a row serves all its columns, so φ is fetched once. Columns never meet: any split of
+// them over threads gives the same bits.
+//
+// Crammer–Singer. min ½‖W‖² + Σ_i C_i ℓ(w_y·z_i − max_{r≠y} w_r·z_i), ℓ a hinge loss.
+// Dual variables a_ir with Σ_r a_ir = 0, a_ir ≤ 0 for r ≠ y_i (and a_iy ≤ C_i for hinge),
+// W_r = Σ_i a_ir z_i; a row's variables are optimised together (Keerthi et al. 2008).
+//
+// Shrinking is per (row, column): a variable at its bound whose gradient points outwards by more
+// than the largest violation of the last epoch is switched off until the next full check.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+
+#include "lifted.hpp"
+#include "losses.hpp"
+
+namespace hyperlocal {
+
+// What is given. `target[i]` is the column in which row i is positive, or −1 for none.
+template <class T>
+struct DualProblem {
+  const Lifted<T>& lifted;
+  const Column* target;
+  const T* costs;          // C_i
+  const T* squared_norms;  // ‖z_i‖²
+  Index n_columns;
+  Loss loss;
+};
+
+// What changes.
+template <class T>
+struct DualState {
+  T* weights;            // m × c × (p+1)
+  T* alpha;              // N × c
+  std::uint8_t* active;  // N × c
+};
+
+// What an epoch tells about a column: the duality gap as seen at the visits, the growth of D, and
+// the range of the projected gradients.
+struct ColumnReport {
+  double gap = 0;
+  double gain = 0;
+  double largest = -std::numeric_limits<double>::infinity();
+  double smallest = std::numeric_limits<double>::infinity();
+};
+
+// Beyond which gradients a variable at its bound is switched off.
+struct ShrinkBounds {
+  double above = std::numeric_limits<double>::infinity();
+  double below = -std::numeric_limits<double>::infinity();
+
+  bool exclude(Loss loss, double alpha, double cost, double gradient) const {
+    if (loss == Loss::log) return false;  // no variable ever reaches a bound
+    if (alpha <= 0) return gradient > above;
+    return loss == Loss::hinge && alpha >= cost && gradient < below;
+  }
+};
+
+namespace detail {
+
+inline double projected_gradient(Loss loss, double alpha, double cost, double gradient) {
+  if (alpha <= 0) return std::min(gradient, 0.0);
+  if (loss == Loss::hinge && alpha >= cost) return std::max(gradient, 0.0);
+  return gradient;
+}
+
+template <class T>
+void visit_variable(const DualProblem<T>& problem, DualState<T>& state, Index row,
+                    const RowView<T>& x, Index column, const ShrinkBounds& bounds,
+                    ColumnReport& report) {
+  const Index variable = row * problem.n_columns + column;
+  const double label = problem.target[row] == column ? 1 : -1;
+  const double cost = problem.costs[row];
+  const double alpha = state.alpha[variable];
+  const double margin =
+      label * double(problem.lifted.dot(row, x, state.weights, problem.n_columns, column));
+  report.gap += gap_share(problem.loss, alpha, margin, cost);
+  if (problem.loss != Loss::log) {
+    const double gradient = dual_gradient(problem.loss, alpha, margin, cost);
+    if (bounds.exclude(problem.loss, alpha, cost, gradient)) {
+      state.active[variable] = 0;
+      return;
+    }
+    const double projected = projected_gradient(problem.loss, alpha, cost, gradient);
+    report.largest = std::max(report.largest, projected);
+    report.smallest = std::min(report.smallest, projected);
+    if (projected == 0) return;
+  }
+  const double q = problem.squared_norms[row];
+  const T next = static_cast<T>(dual_optimum(problem.loss, alpha, margin, q, cost));
+  const T step = next - state.alpha[variable];
+  if (step == 0) return;
+  report.gain += dual_gain(problem.loss, alpha, next, margin, q, cost);
+  state.alpha[variable] = next;
+  problem.lifted.axpy(row, x, static_cast<T>(label) * step, state.weights, problem.n_columns,
+                      column);
+}
+
+}  // namespace detail
+
+// Visits the rows in `order`; `bounds` and `reports` hold one entry per column of weights.
+template <class T>
+void dual_epoch(const DualProblem<T>& problem, DualState<T> state, const Index* order,
+                Index n_visits, Index column_begin, Index column_end, const ShrinkBounds* bounds,
+                ColumnReport* reports) {
+  RowBuffer<T> buffer;
+  for (Index visit = 0; visit < n_visits; ++visit) {
+    const Index row = order[visit];
+    const std::uint8_t* active = state.active + row * problem.n_columns;
+    Index column = column_begin;
+    while (column < column_end && !active[column]) ++column;
+    if (column == column_end) continue;
+    const RowView<T> x = problem.lifted.fetch(row, buffer);
+    for (; column < column_end; ++column)
+      if (active[column])
+        detail::visit_variable(problem, state, row, x, column, bounds[column], reports[column]);
+  }
+}
+
+// The full check: from the scores of rows begin … end-1 under the present weights, the sum of
+// losses and the exact gap per column; decides anew which variables are active.
+template <class T>
+void dual_check(const DualProblem<T>& problem, DualState<T> state, Index begin, Index end,
+                const T* scores, const ShrinkBounds* bounds, double* losses, double* gaps) {
+  for (Index row = begin; row < end; ++row) {
+    for (Index column = 0; column < problem.n_columns; ++column) {
+      const Index variable = row * problem.n_columns + column;
+      const double label = problem.target[row] == column ? 1 : -1;
+      const double cost = problem.costs[row];
+      const double alpha = state.alpha[variable];
+      const double margin = label * double(*scores++);
+      losses[column] += cost * loss_value(problem.loss, margin);
+      gaps[column] += gap_share(problem.loss, alpha, margin, cost);
+      const double gradient = dual_gradient(problem.loss, alpha, margin, cost);
+      state.active[variable] = !bounds[column].exclude(problem.loss, alpha, cost, gradient);
+    }
+  }
+}
+
+namespace detail {
+
+// The margin of a row: how far its true class leads the best rival.
+template <class T>
+double lead(const T* scores, Index n_columns, Index truth) {
+  double best_rival = -std::numeric_limits<double>::infinity();
+  for (Index r = 0; r < n_columns; ++r)
+    if (r != truth) best_rival = std::max(best_rival, double(scores[r]));
+  return double(scores[truth]) - best_rival;
+}
+
+// C_i ℓ(lead) + Σ_r a_r s_r + C_i ℓ*(−a_y/C_i): the row's share of the duality gap.
+template <class T>
+double crammer_singer_gap(Loss loss, const T* a, const T* scores, Index n_columns, Index truth,
+                          double cost) {
+  double linear = 0;
+  for (Index r = 0; r < n_columns; ++r) linear += double(a[r]) * double(scores[r]);
+  return cost * loss_value(loss, lead(scores, n_columns, truth)) + linear +
+         conjugate_value(loss, a[truth], cost);
+}
+
+// How far the row's optimality conditions are violated: weight wants to go from the class of the
+// largest gradient to that of the smallest gradient whose variable may still grow.
+template <class T>
+double crammer_singer_violation(Loss loss, const T* a, const T* scores, Index n_columns,
+                                Index truth, double cost) {
+  double largest = -std::numeric_limits<double>::infinity();
+  double smallest = std::numeric_limits<double>::infinity();
+  for (Index r = 0; r < n_columns; ++r) {
+    const bool is_truth = r == truth;
+    double gradient = double(scores[r]) + (is_truth ? 0 : 1);
+    if (is_truth && loss == Loss::squared_hinge) gradient += double(a[r]) / (2 * cost);
+    largest = std::max(largest, gradient);
+    const bool may_grow = is_truth ? (loss != Loss::hinge || a[r] < cost) : a[r] < 0;
+    if (may_grow) smallest = std::min(smallest, gradient);
+  }
+  return largest - smallest;
+}
+
+// A row at rest whose lead exceeds the margin by more than the bound needs no visits.
+template <class T>
+bool crammer_singer_exclude(const ShrinkBounds& bounds, const T* a, const T* scores,
+                            Index n_columns, Index truth) {
+  return a[truth] == 0 && lead(scores, n_columns, truth) - 1 > bounds.above;
+}
+
+// min Σ_r ½ q a_r² + g_r a_r (+ a_y²/4C), Σa = 0, a_r ≤ 0 for r ≠ y, a_y ≤ bound.
+// Stationarity gives a_r = min(0, (β − g_r)/q) and a_y = min(bound, (β − g_y)/q_y): Σa grows with β
+// and is linear between breaks, so rivals enter in the order of their g until it reaches zero.
+inline void solve_row(const double* g, Index n_columns, Index truth, double q, double q_truth,
+                      double bound, Column* order, double* a) {
+  Index n_rivals = 0;
+  for (Index r = 0; r < n_columns; ++r)
+    if (r != truth) order[n_rivals++] = static_cast<Column>(r);
+  std::sort(order, order + n_rivals, [g](Column i, Column j) { return g[i] > g[j]; });
+  // With rivals order[0 … count-1] below zero and a_y free: (β − g_y)/q_y + Σ (β − g_r)/q = 0.
+  const auto threshold = [&](double free_sum, double free_slope, bool at_bound) {
+    return at_bound ? (free_sum - bound) / free_slope
+                    : (free_sum + g[truth] / q_truth) / (free_slope + 1 / q_truth);
+  };
+  double beta = g[truth];
+  double free_sum = 0, free_slope = 0;
+  for (Index count = 1; count <= n_rivals; ++count) {
+    const double entering = g[order[count - 1]];
+    if (entering <= beta) break;
+    free_sum += entering / q;
+    free_slope += 1 / q;
+    beta = threshold(free_sum, free_slope, false);
+    if ((beta - g[truth]) / q_truth > bound) beta = threshold(free_sum, free_slope, true);
+  }
+  double total = 0;
+  for (Index r = 0; r < n_columns; ++r) {
+    if (r == truth) continue;
+    a[r] = std::min(0.0, (beta - g[r]) / q);
+    total += a[r];
+  }
+  a[truth] = -total;
+}
+
+}  // namespace detail
+
+// One epoch of Crammer–Singer; all columns of a row are one block. Only reports[0] is used.
+template <class T>
+void crammer_singer_epoch(const DualProblem<T>& problem, DualState<T> state, const Index* order,
+                          Index n_visits, const ShrinkBounds& bounds, ColumnReport& report) {
+  const Index n_columns = problem.n_columns;
+  RowBuffer<T> buffer;
+  std::vector<T> scores(n_columns);
+  std::vector<double> g(n_columns), next(n_columns);
+  std::vector<Column> ranking(n_columns);
+  for (Index visit = 0; visit < n_visits; ++visit) {
+    const Index row = order[visit];
+    if (!state.active[row * n_columns]) continue;
+    const RowView<T> x = problem.lifted.fetch(row, buffer);
+    T* a = state.alpha + row * n_columns;
+    const Index truth = problem.target[row];
+    const double cost = problem.costs[row];
+    for (Index r = 0; r < n_columns; ++r)
+      scores[r] = problem.lifted.dot(row, x, state.weights, n_columns, r);
+    report.gap +=
+        detail::crammer_singer_gap(problem.loss, a, scores.data(), n_columns, truth, cost);
+    if (detail::crammer_singer_exclude(bounds, a, scores.data(), n_columns, truth)) {
+      state.active[row * n_columns] = 0;
+      continue;
+    }
+    const double violation =
+        detail::crammer_singer_violation(problem.loss, a, scores.data(), n_columns, truth, cost);
+    report.largest = std::max(report.largest, violation);
+    if (violation <= 0) continue;
+    const double q = std::max(double(problem.squared_norms[row]), 1e-300);
+    const double extra = problem.loss == Loss::squared_hinge ? 1 / (2 * cost) : 0;
+    for (Index r = 0; r < n_columns; ++r)
+      g[r] = double(scores[r]) + (r == truth ? 0 : 1) - q * double(a[r]);
+    const double bound =
+        problem.loss == Loss::hinge ? cost : std::numeric_limits<double>::infinity();
+    detail::solve_row(g.data(), n_columns, truth, q, q + extra, bound, ranking.data(),
+                      next.data());
+    report.gain += conjugate_value(problem.loss, a[truth], cost) -
+                   conjugate_value(problem.loss, next[truth], cost);
+    for (Index r = 0; r < n_columns; ++r) {
+      const T step = static_cast<T>(next[r]) - a[r];
+      if (step == 0) continue;
+      report.gain -= double(step) * double(scores[r]) + 0.5 * q * double(step) * double(step);
+      a[r] = static_cast<T>(next[r]);
+      problem.lifted.axpy(row, x, step, state.weights, n_columns, r);
+    }
+  }
+}
+
+// The full check for Crammer–Singer; a row is switched off as a whole (its first flag).
+template <class T>
+void crammer_singer_check(const DualProblem<T>& problem, DualState<T> state, Index begin, Index end,
+                          const T* scores, const ShrinkBounds& bounds, double& loss, double& gap) {
+  const Index n_columns = problem.n_columns;
+  for (Index row = begin; row < end; ++row, scores += n_columns) {
+    const T* a = state.alpha + row * n_columns;
+    const Index truth = problem.target[row];
+    const double cost = problem.costs[row];
+    loss += cost * loss_value(problem.loss, detail::lead(scores, n_columns, truth));
+    gap += detail::crammer_singer_gap(problem.loss, a, scores, n_columns, truth, cost);
+    state.active[row * n_columns] =
+        !detail::crammer_singer_exclude(bounds, a, scores, n_columns, truth);
+  }
+}
+
+}  // namespace hyperlocal

@@ -1,0 +1,105 @@
+// The losses of a margin u = y·f(x), their dual step and their share of the duality gap.
+//
+// For row i with cost C_i = C·s_i, primal and dual read (one column of weights)
+//     P(w) = ½‖w‖² + Σ_i C_i ℓ(u_i),     D(α) = −½‖Σ_i α_i y_i z_i‖² − Σ_i C_i ℓ*(−α_i/C_i).
+// With w = Σ_i α_i y_i z_i, P − D = Σ_i [C_i ℓ(u_i) + α_i u_i + C_i ℓ*(−α_i/C_i)]: each row's
+// share is computed from its own margin, and none is negative.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+namespace hyperlocal {
+
+enum class Loss { hinge, squared_hinge, log };
+
+inline double softplus(double z) {
+  return z > 0 ? z + std::log1p(std::exp(-z)) : std::log1p(std::exp(z));
+}
+
+inline double loss_value(Loss loss, double margin) {
+  switch (loss) {
+    case Loss::hinge:
+      return std::max(0.0, 1 - margin);
+    case Loss::squared_hinge: {
+      const double slack = std::max(0.0, 1 - margin);
+      return slack * slack;
+    }
+    case Loss::log:
+      return softplus(-margin);
+  }
+  return 0;
+}
+
+// −ℓ'(u), which is never negative.
+inline double loss_pull(Loss loss, double margin) {
+  switch (loss) {
+    case Loss::hinge:
+      return margin < 1 ? 1 : 0;
+    case Loss::squared_hinge:
+      return 2 * std::max(0.0, 1 - margin);
+    case Loss::log:
+      return 1 / (1 + std::exp(margin));
+  }
+  return 0;
+}
+
+// C ℓ*(−α/C).
+inline double conjugate_value(Loss loss, double alpha, double cost) {
+  switch (loss) {
+    case Loss::hinge:
+      return -alpha;
+    case Loss::squared_hinge:
+      return -alpha + alpha * alpha / (4 * cost);
+    case Loss::log: {
+      const double share = alpha / cost;
+      const auto xlogx = [](double x) { return x > 0 ? x * std::log(x) : 0.0; };
+      return cost * (xlogx(share) + xlogx(1 - share));
+    }
+  }
+  return 0;
+}
+
+inline double gap_share(Loss loss, double alpha, double margin, double cost) {
+  return cost * loss_value(loss, margin) + alpha * margin + conjugate_value(loss, alpha, cost);
+}
+
+// The derivative of −D in α where it exists (hinge losses).
+inline double dual_gradient(Loss loss, double alpha, double margin, double cost) {
+  return margin - 1 + (loss == Loss::squared_hinge ? alpha / (2 * cost) : 0);
+}
+
+// Log loss: the root of q(C σ(z) − α) + u + z, increasing in z; returns the new α = C σ(z).
+inline double log_dual_optimum(double alpha, double margin, double q, double cost) {
+  double low = -margin - q * (cost - alpha);
+  double high = -margin + q * alpha;
+  double z = std::min(std::max(-margin, low), high);
+  for (int iteration = 0; iteration < 50; ++iteration) {
+    const double sigma = 1 / (1 + std::exp(-z));
+    const double value = q * (cost * sigma - alpha) + margin + z;
+    if (std::abs(value) < 1e-12 * (1 + std::abs(z))) break;
+    (value > 0 ? high : low) = z;
+    z -= value / (1 + q * cost * sigma * (1 - sigma));
+    if (!(z > low && z < high)) z = 0.5 * (low + high);
+  }
+  return cost / (1 + std::exp(-z));
+}
+
+// The α that maximises D along its own coordinate; q = ‖z_i‖².
+inline double dual_optimum(Loss loss, double alpha, double margin, double q, double cost) {
+  if (loss == Loss::log) return log_dual_optimum(alpha, margin, q, cost);
+  const double gradient = dual_gradient(loss, alpha, margin, cost);
+  const double curvature = q + (loss == Loss::squared_hinge ? 1 / (2 * cost) : 0);
+  const double moved = alpha - gradient / std::max(curvature, 1e-300);
+  return std::max(0.0, loss == Loss::hinge ? std::min(moved, cost) : moved);
+}
+
+// How D grows when α becomes `next`; q = ‖z_i‖².
+inline double dual_gain(Loss loss, double alpha, double next, double margin, double q,
+                        double cost) {
+  const double step = next - alpha;
+  return -step * margin - 0.5 * q * step * step - conjugate_value(loss, next, cost) +
+         conjugate_value(loss, alpha, cost);
+}
+
+}  // namespace hyperlocal

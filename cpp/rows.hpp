@@ -1,0 +1,140 @@
+// How a row of mapped features φ(x) is stored. Everything else asks for a row and gets a view.
+//
+// Rows are dense or CSR. The quadratic map is applied when a row is fetched, into a buffer that
+// stays in the first-level cache: N·d numbers are kept and moved instead of N·d(d+3)/2.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+namespace hyperlocal {
+
+using Index = std::int64_t;
+using Column = std::int32_t;
+
+// Values at positions `columns`, or at 0 … size-1 where `columns` is null.
+template <class T>
+struct RowView {
+  const T* values;
+  const Column* columns;
+  Index size;
+
+  bool is_dense() const { return columns == nullptr; }
+};
+
+// Where a fetched row is expanded; one per thread.
+template <class T>
+struct RowBuffer {
+  std::vector<T> values;
+  std::vector<Column> columns;
+};
+
+// Number of columns of the quadratic map: the features, their squares, their products in pairs.
+inline Index quadratic_width(Index n_features) {
+  return n_features * (n_features + 3) / 2;
+}
+
+template <class T>
+class Rows {
+ public:
+  Rows(const T* values, Index n_rows, Index n_features, bool quadratic)
+      : values_(values), n_rows_(n_rows), n_features_(n_features), quadratic_(quadratic) {}
+
+  Rows(const T* values, const Column* columns, const Index* starts, Index n_rows, Index n_features,
+       bool quadratic)
+      : values_(values),
+        columns_(columns),
+        starts_(starts),
+        n_rows_(n_rows),
+        n_features_(n_features),
+        quadratic_(quadratic) {}
+
+  Index n_rows() const { return n_rows_; }
+  bool is_dense() const { return starts_ == nullptr; }
+  Index width() const { return quadratic_ ? quadratic_width(n_features_) : n_features_; }
+
+  RowView<T> fetch(Index row, RowBuffer<T>& buffer) const {
+    const RowView<T> stored = is_dense() ? dense(row) : sparse(row);
+    if (!quadratic_) return stored;
+    return is_dense() ? expand_dense(stored, buffer) : expand_sparse(stored, buffer);
+  }
+
+ private:
+  RowView<T> dense(Index row) const { return {values_ + row * n_features_, nullptr, n_features_}; }
+
+  RowView<T> sparse(Index row) const {
+    const Index start = starts_[row];
+    return {values_ + start, columns_ + start, starts_[row + 1] - start};
+  }
+
+  // φ(x) = [√2 x_i; then for each i: x_i², √2 x_i x_j for j > i], so φ·φ' = (x·x' + 1)² − 1.
+  RowView<T> expand_dense(const RowView<T>& x, RowBuffer<T>& buffer) const {
+    buffer.values.resize(static_cast<std::size_t>(width()));
+    const T root2 = std::sqrt(T(2));
+    T* out = buffer.values.data();
+    for (Index i = 0; i < x.size; ++i) *out++ = root2 * x.values[i];
+    for (Index i = 0; i < x.size; ++i) {
+      *out++ = x.values[i] * x.values[i];
+      const T scaled = root2 * x.values[i];
+      const Index rest = x.size - i - 1;
+      const T* others = x.values + i + 1;
+#pragma omp simd
+      for (Index j = 0; j < rest; ++j) out[j] = scaled * others[j];
+      out += rest;
+    }
+    return {buffer.values.data(), nullptr, width()};
+  }
+
+  RowView<T> expand_sparse(const RowView<T>& x, RowBuffer<T>& buffer) const {
+    const Index size = quadratic_width(x.size);
+    buffer.values.resize(static_cast<std::size_t>(size));
+    buffer.columns.resize(static_cast<std::size_t>(size));
+    const T root2 = std::sqrt(T(2));
+    Index position = 0;
+    const auto put = [&](T value, Index column) {
+      buffer.values[position] = value;
+      buffer.columns[position++] = static_cast<Column>(column);
+    };
+    for (Index i = 0; i < x.size; ++i) put(root2 * x.values[i], x.columns[i]);
+    for (Index i = 0; i < x.size; ++i) {
+      const Index first = x.columns[i];
+      // Where the products of feature `first` begin: after the features and the earlier products.
+      const Index start = n_features_ + first * n_features_ - first * (first - 1) / 2 - first;
+      put(x.values[i] * x.values[i], start + first);
+      for (Index j = i + 1; j < x.size; ++j)
+        put(root2 * x.values[i] * x.values[j], start + x.columns[j]);
+    }
+    return {buffer.values.data(), buffer.columns.data(), size};
+  }
+
+  const T* values_;
+  const Column* columns_ = nullptr;
+  const Index* starts_ = nullptr;
+  Index n_rows_;
+  Index n_features_;
+  bool quadratic_;
+};
+
+// Σ_v a_v b_v in double precision, in one fixed order, so that equal rows have distance zero.
+template <class T>
+double exact_dot(const RowView<T>& a, const T* b) {
+  double sum = 0;
+  if (a.is_dense()) {
+#pragma omp simd reduction(+ : sum)
+    for (Index v = 0; v < a.size; ++v) sum += double(a.values[v]) * double(b[v]);
+  } else {
+    for (Index v = 0; v < a.size; ++v) sum += double(a.values[v]) * double(b[a.columns[v]]);
+  }
+  return sum;
+}
+
+template <class T>
+double squared_norm(const RowView<T>& a) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (Index v = 0; v < a.size; ++v) sum += double(a.values[v]) * double(a.values[v]);
+  return sum;
+}
+
+}  // namespace hyperlocal

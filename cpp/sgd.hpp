@@ -1,0 +1,119 @@
+// Stochastic gradient over lifted rows: Algorithm 1 of Ladický and Torr (2011), SVMSGD2.
+//
+//     min λ/2‖W‖² + (1/Σs) Σ_i s_i ℓ_i(W, b),   step 1/(λ(t + t0)) at visit t.
+// The weights decay every `skip` visits only, W ← W (1 − skip/(t + t0)); biases do not decay unless
+// asked to. At the same moments the iterate joins an average in which iterate t weighs t³, so that
+// early iterates fade (Shamir and Zhang 2013).
+#pragma once
+
+#include "lifted.hpp"
+#include "losses.hpp"
+
+namespace hyperlocal {
+
+template <class T>
+struct SgdProblem {
+  const Lifted<T>& lifted;
+  const Column* target;
+  const T* costs;  // s_i · N/Σs
+  Index n_columns;
+  Index n_anchors;
+  Loss loss;
+  bool crammer_singer;
+};
+
+struct SgdSchedule {
+  double lambda;
+  double t0;
+  Index skip;
+  bool decay_bias;
+};
+
+template <class T>
+struct SgdState {
+  T* weights;
+  T* average;     // null: no averaging
+  double visits;  // t
+};
+
+namespace detail {
+
+template <class T, class Action>
+void for_each_block(const SgdProblem<T>& problem, Index column_begin, Index column_end,
+                    Action action) {
+  const Index width = problem.lifted.block_width();
+  for (Index anchor = 0; anchor < problem.n_anchors; ++anchor)
+    for (Index column = column_begin; column < column_end; ++column)
+      action((anchor * problem.n_columns + column) * width, width);
+}
+
+// pulls[c] = −∂ℓ/∂f_c of one row.
+template <class T>
+void loss_pulls(const SgdProblem<T>& problem, Index row, const T* scores, Index column_begin,
+                Index column_end, T* pulls) {
+  const Index truth = problem.target[row];
+  for (Index column = column_begin; column < column_end; ++column) {
+    const double label = column == truth ? 1 : -1;
+    const double pull =
+        problem.crammer_singer ? 0 : label * loss_pull(problem.loss, label * double(scores[column]));
+    pulls[column] = static_cast<T>(pull);
+  }
+  if (!problem.crammer_singer) return;
+  Index rival = truth == 0 ? 1 : 0;
+  for (Index column = 0; column < problem.n_columns; ++column)
+    if (column != truth && scores[column] > scores[rival]) rival = column;
+  const double pull = loss_pull(problem.loss, double(scores[truth]) - double(scores[rival]));
+  pulls[truth] = static_cast<T>(pull);
+  pulls[rival] = static_cast<T>(-pull);
+}
+
+}  // namespace detail
+
+// Visits the rows in `order`. One-vs-rest columns may be split over threads, Crammer–Singer not.
+template <class T>
+void sgd_epoch(const SgdProblem<T>& problem, SgdState<T>& state, const SgdSchedule& schedule,
+               const Index* order, Index n_visits, Index column_begin, Index column_end) {
+  RowBuffer<T> buffer;
+  std::vector<T> scores(problem.n_columns), pulls(problem.n_columns);
+  Index until_decay = schedule.skip;
+  for (Index visit = 0; visit < n_visits; ++visit) {
+    const Index row = order[visit];
+    const RowView<T> x = problem.lifted.fetch(row, buffer);
+    for (Index column = column_begin; column < column_end; ++column)
+      scores[column] = problem.lifted.dot(row, x, state.weights, problem.n_columns, column);
+    detail::loss_pulls(problem, row, scores.data(), column_begin, column_end, pulls.data());
+    const double step = double(problem.costs[row]) / (schedule.lambda * (state.visits + schedule.t0));
+    for (Index column = column_begin; column < column_end; ++column)
+      if (pulls[column] != 0)
+        problem.lifted.axpy(row, x, static_cast<T>(step * double(pulls[column])), state.weights,
+                            problem.n_columns, column);
+    if (--until_decay > 0 && visit + 1 < n_visits) {
+      state.visits += 1;
+      continue;
+    }
+    // The last visits of an epoch may be fewer than `skip`: decay by as many as there were.
+    const double passed = double(schedule.skip - until_decay);
+    const T keep =
+        static_cast<T>(std::max(0.0, 1 - passed / (state.visits + schedule.t0)));
+    const Index kept_out = schedule.decay_bias ? 0 : 1;
+    detail::for_each_block(problem, column_begin, column_end, [&](Index start, Index width) {
+      T* w = state.weights + start;
+#pragma omp simd
+      for (Index v = 0; v < width - kept_out; ++v) w[v] *= keep;
+    });
+    if (state.average != nullptr) {
+      constexpr double fade = 3;
+      const T share = static_cast<T>((fade + 1) * passed / (state.visits + 1 + fade * passed));
+      detail::for_each_block(problem, column_begin, column_end, [&](Index start, Index width) {
+        const T* w = state.weights + start;
+        T* mean = state.average + start;
+#pragma omp simd
+        for (Index v = 0; v < width; ++v) mean[v] += share * (w[v] - mean[v]);
+      });
+    }
+    until_decay = schedule.skip;
+    state.visits += 1;
+  }
+}
+
+}  // namespace hyperlocal

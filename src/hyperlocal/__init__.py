@@ -1,0 +1,12 @@
+"""Local and locally linear support vector machines.
+
+Kernel-SVM accuracy at linear-SVM cost, with an exact linear explanation of every prediction.
+"""
+
+from importlib.metadata import version
+
+from .estimators.local_coding import LocalCoder, LocalCodingSVC
+from .estimators.locally_linear import LocallyLinearSVC
+
+__version__ = version("hyperlocal")
+__all__ = ["LocalCoder", "LocalCodingSVC", "LocallyLinearSVC"]

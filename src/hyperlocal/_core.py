@@ -1,0 +1,23 @@
+"""The compiled kernels, built once per instruction set; the best one this machine runs is used.
+
+Set the environment variable ``HYPERLOCAL_CORE=baseline`` to use the portable build.
+"""
+
+import os
+from importlib import import_module
+
+_core = import_module("hyperlocal._core_baseline")
+INSTRUCTION_SET = "baseline"
+if os.environ.get("HYPERLOCAL_CORE") != "baseline" and _core.cpu_supports_x86_64_v3():
+    try:
+        _core = import_module("hyperlocal._core_x86_64_v3")
+        INSTRUCTION_SET = "x86-64-v3"
+    except ImportError:  # built on a platform without that instruction set
+        pass
+
+Coding = _core.Coding
+Loss = _core.Loss
+RowsFloat32, RowsFloat64 = _core.RowsFloat32, _core.RowsFloat64
+LiftedFloat32, LiftedFloat64 = _core.LiftedFloat32, _core.LiftedFloat64
+DualFloat32, DualFloat64 = _core.DualFloat32, _core.DualFloat64
+sgd_epoch = _core.sgd_epoch

@@ -1,0 +1,141 @@
+"""Types of the compiled kernels (``cpp/bindings.cpp``). Outputs are written into given arrays."""
+
+from enum import Enum
+
+import numpy as np
+
+Array = np.ndarray
+
+INSTRUCTION_SET: str
+
+class Coding(Enum):
+    hard = ...
+    soft = ...
+    inverse_distance = ...
+    lle = ...
+    llc = ...
+    lcc = ...
+
+class Loss(Enum):
+    hinge = ...
+    squared_hinge = ...
+    log = ...
+
+class _Rows:
+    def __init__(self, *arrays: Array | int | bool) -> None: ...
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def width(self) -> int: ...
+    def squared_norms(self, begin: int, end: int, out: Array) -> None: ...
+    def gather(self, chosen: Array, out: Array) -> None: ...
+    def encode(
+        self,
+        begin: int,
+        end: int,
+        anchors: Array,
+        products: Array,
+        half_norms: Array,
+        coding: Coding,
+        beta: float,
+        ridge: float,
+        locality: float,
+        chosen: Array,
+        weights: Array,
+        distances: Array,
+    ) -> None: ...
+    def group_sums(self, groups: Array, row_weights: Array, sums: Array, masses: Array) -> None: ...
+
+class RowsFloat32(_Rows): ...
+class RowsFloat64(_Rows): ...
+
+class _Lifted:
+    def __init__(
+        self, rows: _Rows, anchors: Array, weights: Array, n_anchors: int, bias: float
+    ) -> None: ...
+    def scores(self, begin: int, end: int, weights: Array, out: Array) -> None: ...
+    def add(self, steps: Array, weights: Array, column_begin: int, column_end: int) -> None: ...
+    def squared_norms(self, begin: int, end: int, out: Array) -> None: ...
+    def group_by_anchor(
+        self, begin: int, end: int, starts: Array, rows: Array, places: Array
+    ) -> None: ...
+    def combine(self, begin: int, end: int, places: Array, partial: Array, out: Array) -> None: ...
+
+class LiftedFloat32(_Lifted): ...
+class LiftedFloat64(_Lifted): ...
+
+class _Dual:
+    def __init__(
+        self,
+        lifted: _Lifted,
+        target: Array,
+        costs: Array,
+        squared_norms: Array,
+        n_columns: int,
+        loss: Loss,
+    ) -> None: ...
+    def epoch(
+        self,
+        weights: Array,
+        alpha: Array,
+        active: Array,
+        order: Array,
+        column_begin: int,
+        column_end: int,
+        bounds: Array,
+        reports: Array,
+    ) -> None: ...
+    def check(
+        self,
+        weights: Array,
+        alpha: Array,
+        active: Array,
+        begin: int,
+        end: int,
+        scores: Array,
+        bounds: Array,
+        losses: Array,
+        gaps: Array,
+    ) -> None: ...
+    def crammer_singer_epoch(
+        self,
+        weights: Array,
+        alpha: Array,
+        active: Array,
+        order: Array,
+        bounds: Array,
+        reports: Array,
+    ) -> None: ...
+    def crammer_singer_check(
+        self,
+        weights: Array,
+        alpha: Array,
+        active: Array,
+        begin: int,
+        end: int,
+        scores: Array,
+        bounds: Array,
+        losses: Array,
+        gaps: Array,
+    ) -> None: ...
+
+class DualFloat32(_Dual): ...
+class DualFloat64(_Dual): ...
+
+def sgd_epoch(
+    lifted: _Lifted,
+    target: Array,
+    costs: Array,
+    loss: Loss,
+    crammer_singer: bool,
+    weights: Array,
+    average: Array | None,
+    visits: float,
+    lambda_: float,
+    t0: float,
+    skip: int,
+    decay_bias: bool,
+    order: Array,
+    column_begin: int,
+    column_end: int,
+) -> None: ...

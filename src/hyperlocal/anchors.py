@@ -1,0 +1,203 @@
+"""Where local models sit: k-means centres, random rows, or points given by the user."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.cluster import kmeans_plusplus
+from sklearn.utils import check_array
+
+from .coding import encode
+from .rows import core_rows, take_rows
+from .threads import Workers
+from .validation import FLOATS, check_choice, check_number
+
+ANCHOR_KINDS = ("kmeans", "random")
+
+# k-means sees at least this many rows, and at least this many per anchor.
+SAMPLE_ROWS = 16_384
+SAMPLE_ROWS_PER_ANCHOR = 64
+SEED_ROWS = 2_048
+SEED_ROWS_PER_ANCHOR = 8
+MAX_LLOYD_STEPS = 20
+LLOYD_TOLERANCE = 1e-3
+
+
+def check_anchors(n_anchors: Any, anchors: Any, n_neighbors: int) -> None:
+    """Raise unless the arguments that choose anchors make sense together."""
+    if isinstance(anchors, str) or anchors is None:
+        check_choice("anchors", anchors, ANCHOR_KINDS)
+    elif np.ndim(anchors) != 2:
+        raise ValueError(
+            f"anchors must be 'kmeans', 'random' or a 2-D array with one anchor per row, "
+            f"not an array of {np.ndim(anchors)} dimensions."
+        )
+    elif len(anchors) < n_neighbors:
+        raise ValueError(
+            f"n_neighbors={n_neighbors} is larger than the number of anchors given, "
+            f"{len(anchors)}; lower n_neighbors or give more anchors."
+        )
+    if isinstance(n_anchors, str):
+        check_choice("n_anchors", n_anchors, ["auto"])
+        return
+    check_number("n_anchors", n_anchors, integer=True, above=1, inclusive=True)
+    if n_neighbors > n_anchors:
+        raise ValueError(
+            f"n_neighbors={n_neighbors} is larger than n_anchors={n_anchors}; "
+            "lower n_neighbors or raise n_anchors."
+        )
+
+
+def default_n_anchors(n_distinct: float) -> int:
+    """``max(16, √N/4)`` and at most N/8, for N distinct rows.
+
+    Examples
+    --------
+    >>> from hyperlocal.anchors import default_n_anchors
+    >>> [default_n_anchors(n) for n in (5, 200, 10_000, 1_000_000)]
+    [1, 16, 25, 250]
+    """
+    wanted = max(16, math.isqrt(int(n_distinct)) // 4)
+    return max(1, min(wanted, int(n_distinct) // 8))
+
+
+def choose_anchors(
+    X: Any,
+    sample_weight: np.ndarray,
+    kind: Any,
+    n_anchors: Any,
+    rng: np.random.Generator,
+    workers: Workers,
+) -> np.ndarray:
+    """Place anchors for rows ``X``.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n_rows, n_features)
+    sample_weight : ndarray of shape (n_rows,)
+    kind : "kmeans", "random" or array of shape (n_anchors, n_features)
+    n_anchors : int or "auto"
+    rng : numpy Generator
+    workers : Workers
+
+    Returns
+    -------
+    ndarray of shape (n_anchors, n_features), dtype of X
+    """
+    if not isinstance(kind, str):
+        return _given_anchors(kind, n_anchors, X)
+    wanted_rows = SAMPLE_ROWS
+    if n_anchors != "auto":
+        wanted_rows = max(wanted_rows, SAMPLE_ROWS_PER_ANCHOR * n_anchors)
+    sample, weights, distinct_share = _distinct_sample(X, sample_weight, wanted_rows, rng)
+    n_distinct = sample.shape[0]
+    if n_anchors == "auto":
+        n_anchors = min(default_n_anchors(distinct_share * X.shape[0]), n_distinct)
+    if n_anchors > n_distinct:
+        warnings.warn(
+            f"n_anchors={n_anchors} is larger than the number of distinct rows, {n_distinct}; "
+            f"{n_distinct} anchors are used (and at most that many neighbours).",
+            UserWarning,
+            stacklevel=4,
+        )
+        n_anchors = n_distinct
+    if kind == "random":
+        chosen = np.sort(rng.choice(n_distinct, n_anchors, replace=False))
+        return _dense(take_rows(sample, chosen))
+    return _kmeans(sample, weights, n_anchors, rng, workers)
+
+
+def _given_anchors(given: Any, n_anchors: Any, X: Any) -> np.ndarray:
+    anchors = check_array(given, dtype=list(FLOATS), order="C", input_name="anchors")
+    if anchors.shape[1] != X.shape[1]:
+        raise ValueError(
+            f"anchors have {anchors.shape[1]} columns, but rows are coded on {X.shape[1]}; "
+            "give anchors in the space that code_on names."
+        )
+    if n_anchors != "auto" and n_anchors != len(anchors):
+        raise ValueError(
+            f"n_anchors={n_anchors} but {len(anchors)} anchors are given; "
+            "leave n_anchors at 'auto' when anchors is an array."
+        )
+    return np.ascontiguousarray(anchors, dtype=X.dtype)
+
+
+def _dense(X: Any) -> np.ndarray:
+    return np.ascontiguousarray(X.toarray() if sp.issparse(X) else X)
+
+
+def _distinct_sample(
+    X: Any, sample_weight: np.ndarray, n_wanted: int, rng: np.random.Generator
+) -> tuple[Any, np.ndarray, float]:
+    """Distinct rows of a sample, their summed weights, and distinct rows per row of ``X``.
+
+    Equal rows are merged and ordered by content: a row of weight two and the same row twice are
+    then the same data to everything that follows.
+    """
+    n_rows = X.shape[0]
+    if n_rows > n_wanted:
+        chosen = np.sort(rng.choice(n_rows, n_wanted, replace=False))
+        X, sample_weight = take_rows(X, chosen), sample_weight[chosen]
+    _, first, inverse = np.unique(_row_keys(X), return_index=True, return_inverse=True)
+    weights = np.bincount(inverse.ravel(), weights=sample_weight)
+    share = len(first) / min(n_rows, n_wanted)
+    return take_rows(X, first), weights, share
+
+
+def _row_keys(X: Any) -> np.ndarray:
+    """One sortable key per row, equal for equal rows."""
+    if sp.issparse(X):
+        projection = np.random.default_rng(0).standard_normal(X.shape[1])
+        return X.astype(np.float64) @ projection
+    plain = np.ascontiguousarray(X + 0)  # makes -0.0 and 0.0 the same bytes
+    return plain.view(np.dtype((np.void, plain.dtype.itemsize * plain.shape[1]))).ravel()
+
+
+def _kmeans(
+    X: Any, weights: np.ndarray, n_clusters: int, rng: np.random.Generator, workers: Workers
+) -> np.ndarray:
+    """Lloyd's algorithm from k-means++ seeds over distinct rows."""
+    if n_clusters == 1:
+        mean = weights @ X / weights.sum()
+        return np.ascontiguousarray(mean, dtype=X.dtype).reshape(1, -1)
+    centres = _seeds(X, weights, n_clusters, rng)
+    rows = core_rows(X)
+    previous = np.inf
+    for _ in range(MAX_LLOYD_STEPS):
+        nearest = encode(X, centres, 1, "hard", workers)
+        distances = nearest.distances[:, 0].astype(np.float64)
+        inertia = float(weights @ distances)
+        if previous - inertia <= LLOYD_TOLERANCE * inertia:
+            break
+        previous = inertia
+        sums, masses = np.zeros(centres.shape), np.zeros(n_clusters)
+        rows.group_sums(nearest.anchors[:, 0].copy(), weights, sums, masses)
+        centres = _move_centres(X, sums, masses, distances)
+    return centres
+
+
+def _seeds(X: Any, weights: np.ndarray, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    n_wanted = max(SEED_ROWS, SEED_ROWS_PER_ANCHOR * n_clusters)
+    if X.shape[0] > n_wanted:
+        chosen = np.sort(rng.choice(X.shape[0], n_wanted, replace=False))
+        X, weights = take_rows(X, chosen), weights[chosen]
+    seed = int(rng.integers(np.iinfo(np.int32).max))
+    _, chosen = kmeans_plusplus(X, n_clusters, sample_weight=weights, random_state=seed)
+    return _dense(take_rows(X, chosen))
+
+
+def _move_centres(
+    X: Any, sums: np.ndarray, masses: np.ndarray, distances: np.ndarray
+) -> np.ndarray:
+    """Means of the clusters; empty ones move to the rows that are farthest from their centre."""
+    empty = np.flatnonzero(masses == 0)
+    masses[empty] = 1
+    centres = (sums / masses[:, None]).astype(X.dtype)
+    if len(empty):
+        farthest = np.argsort(-distances, kind="stable")[: len(empty)]
+        centres[empty] = _dense(take_rows(X, farthest))
+    return centres

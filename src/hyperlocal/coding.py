@@ -1,0 +1,88 @@
+"""From rows to their nearest anchors and weights, block by block.
+
+Each block costs one GEMM (products of rows and anchors) and one compiled pass (the k nearest, their
+exact distances, the weights). No array of rows × anchors is ever larger than a block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from . import _core
+from .rows import core_rows
+from .threads import Workers, row_blocks
+
+CODINGS = ("soft", "inverse_distance", "lle", "llc", "lcc", "hard")
+
+# Ridge of the reconstruction codings relative to the mean diagonal of the local Gram matrix (as in
+# LLE), and the weight of the locality penalties of LLC (relative too) and LCC.
+RIDGE = 1e-3
+LOCALITY = 0.1
+
+PRODUCTS_PER_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Codes:
+    """Each row's ``k`` nearest anchors, nearest first, their weights and squared distances."""
+
+    anchors: np.ndarray
+    weights: np.ndarray
+    distances: np.ndarray
+
+
+def encode(
+    X: Any,
+    anchors: np.ndarray,
+    n_neighbors: int,
+    coding: str,
+    workers: Workers,
+    *,
+    beta: float = 1.0,
+) -> Codes:
+    """Code rows on anchors.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n_rows, n_features)
+    anchors : ndarray of shape (n_anchors, n_features), dtype of X
+    n_neighbors : int
+        Active anchors per row.
+    coding : {"soft", "inverse_distance", "lle", "llc", "lcc", "hard"}
+    workers : Workers
+    beta : float
+        Sharpness of the soft coding and of LLC's penalty.
+
+    Returns
+    -------
+    Codes
+    """
+    n_rows, n_anchors = X.shape[0], anchors.shape[0]
+    rows = core_rows(X)
+    # Products about the anchors' mean keep their digits when the data lie far from the origin.
+    origin = np.zeros_like(anchors[0]) if sp.issparse(X) else anchors.mean(axis=0)
+    centred = anchors - origin
+    half_norms = 0.5 * np.einsum("ij,ij->i", centred, centred)
+    transposed = np.ascontiguousarray(centred.T)
+    codes = Codes(
+        np.empty((n_rows, n_neighbors), np.int32),
+        np.empty((n_rows, n_neighbors), X.dtype),
+        np.empty((n_rows, n_neighbors), X.dtype),
+    )
+
+    def encode_block(block: tuple[int, int]) -> None:
+        begin, end = block
+        products = (X[begin:end] if sp.issparse(X) else X[begin:end] - origin) @ transposed
+        rows.encode(
+            begin, end, anchors, np.ascontiguousarray(products), half_norms,
+            getattr(_core.Coding, coding), beta, RIDGE, LOCALITY,
+            codes.anchors[begin:end], codes.weights[begin:end], codes.distances[begin:end],
+        )  # fmt: skip
+
+    block_size = max(256, min(8192, PRODUCTS_PER_BLOCK // max(1, n_anchors)))
+    workers.map(encode_block, row_blocks(n_rows, block_size))
+    return codes

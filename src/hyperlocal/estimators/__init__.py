@@ -1,0 +1,1 @@
+"""The estimators: arguments, the chain, fitted attributes; little else."""

@@ -1,0 +1,425 @@
+"""What all locally linear classifiers share: the chain, prediction, explanation.
+
+    rows → anchors → gate → feature map → lifted rows → solver → weights
+
+A subclass gives its arguments and, where it differs, its feature map or its solver.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ..anchors import choose_anchors
+from ..code_space import CodeSpace, check_code_on
+from ..coding import Codes
+from ..features import FeatureMap, check_feature_map, make_feature_map
+from ..gates import Gate, check_gate_arguments, fit_gate
+from ..inspection import Explanation
+from ..lifting import LiftedRows
+from ..losses import LOSSES
+from ..progress import CallbackSupportMixin, EpochMonitor, with_callbacks
+from ..solvers import Problem, SolverResult, dual, qp, sgd
+from ..threads import Workers, row_blocks
+from ..validation import (
+    LabelledRows,
+    check_choice,
+    check_labelled_rows,
+    check_number,
+    check_rows,
+    make_generator,
+    warn_about_scales,
+)
+
+SOLVERS = ("dual", "sgd", "qp")
+MULTI_CLASS = ("ovr", "crammer_singer")
+ROWS_PER_PREDICTION_BLOCK = 32_768
+NUMBERS_PER_EXPLANATION_BLOCK = 1 << 22
+
+
+def _solver_is_sgd(estimator: Any) -> bool:
+    if estimator.solver != "sgd":
+        raise AttributeError("partial_fit needs solver='sgd'.")
+    return True
+
+
+def _loss_is_log(estimator: Any) -> bool:
+    if estimator.loss != "log":
+        raise AttributeError("predict_proba needs loss='log'.")
+    return True
+
+
+class LocallyLinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """Base of the classifiers ``f_c(x) = Σ_j γ_j(x) (w_jc · φ(x) + b_jc)`` with a fixed gate γ."""
+
+    _gate: Gate
+    _feature_map: FeatureMap
+    _code_space: CodeSpace
+    _weights: np.ndarray
+    _sgd_state: sgd.SgdState
+    _stream_rng: np.random.Generator
+
+    # ---- fitting -------------------------------------------------------------------------------
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit to training rows.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+            Rows; float32 stays float32. Standardised features are best.
+        y : array-like of shape (n_rows,)
+            Class labels.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weights of rows; a weight of two is the same as the row twice.
+
+        Returns
+        -------
+        self
+        """
+        self._check_arguments()
+        data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
+        warn_about_scales(data.X)
+        rng = make_generator(self.random_state)
+        keep = self._can_continue(data)
+        with Workers(self.n_jobs) as workers:
+            if not keep:
+                self.__dict__.pop("_alpha", None)
+                self._fit_gate(data, rng, workers)
+            lifted = self._lift_training_rows(data.X, workers)
+            result = self._solve(self._problem(lifted, data), rng, keep)
+        self._take(result, data.classes)
+        return self
+
+    @available_if(_solver_is_sgd)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        """Visit the rows of a batch once (``solver="sgd"``).
+
+        The first batch places the anchors (unless they are given), finds ``beta`` and the first
+        step size, and sets ``λ = 1/Σ_i C s_i`` over its rows; the schedule is that of ``fit``.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+        classes : array-like, default=None
+            All labels there will be; needed at the first call.
+        sample_weight : array-like of shape (n_rows,), default=None
+
+        Returns
+        -------
+        self
+        """
+        self._check_arguments()
+        first = not hasattr(self, "_sgd_state")
+        if first and classes is None:
+            raise ValueError("classes must be given at the first call of partial_fit.")
+        known = np.unique(classes) if first else self.classes_
+        if len(known) < 2:
+            raise ValueError("classes must name at least two classes.")
+        data = check_labelled_rows(
+            self, X, y, sample_weight, self.class_weight, classes=known, reset=first
+        )
+        rng = make_generator(self.random_state) if first else self._stream_rng
+        with Workers(self.n_jobs) as workers:
+            if first:
+                self._fit_gate(data, rng, workers)
+            else:
+                data = _cast(data, self._weights.dtype)
+            problem = self._problem(self._lift_training_rows(data.X, workers), data)
+            if first:
+                self._sgd_state, self._stream_rng = sgd.start_state(problem, rng), rng
+            sgd.run_epoch(problem, self._sgd_state, rng)
+            objective = problem.objective(self._sgd_state.average, penalize_intercept=False)
+        batches = 1 if first else self.n_iter_ + 1
+        self._take(SolverResult(self._sgd_state.average, batches, objective, np.nan, True), known)
+        return self
+
+    def _check_arguments(self) -> None:
+        check_gate_arguments(self)
+        check_feature_map(self._feature_map_argument())
+        check_code_on(self.code_on)
+        check_number("C", self.C)
+        check_number("tol", self.tol, inclusive=True)
+        check_number("max_iter", self.max_iter, integer=True, above=1, inclusive=True)
+        check_number("intercept_scaling", self.intercept_scaling, inclusive=True)
+        check_choice("loss", self.loss, LOSSES)
+        check_choice("solver", self.solver, SOLVERS)
+        check_choice("multi_class", self.multi_class, MULTI_CLASS)
+        if self.loss == "log" and self.solver == "qp":
+            raise ValueError("solver='qp' cannot use loss='log'; use solver='dual' or 'sgd'.")
+        if self.loss == "log" and self.multi_class == "crammer_singer":
+            raise ValueError(
+                "multi_class='crammer_singer' is a margin loss; use loss='hinge' or "
+                "'squared_hinge', or multi_class='ovr' with loss='log'."
+            )
+        if self.intercept_scaling == 0 and self._feature_map_argument() == "bias_only":
+            raise ValueError("intercept_scaling must be positive where local models are biases.")
+
+    def _feature_map_argument(self) -> Any:
+        return self.feature_map
+
+    def _fit_gate(self, data: LabelledRows, rng: np.random.Generator, workers: Workers) -> None:
+        """Feature map, anchors and gate, each from the training rows."""
+        y = data.classes[data.target]
+        feature_map = make_feature_map(self._feature_map_argument(), data.X, rng)
+        self._feature_map = feature_map.fit(data.X, y, data.sample_weight, rng)
+        self._code_space = CodeSpace(self.code_on).fit(data.X, y)
+        space = self._code_space.transform(data.X, self._feature_map)
+        anchors = choose_anchors(
+            space, data.sample_weight, self.anchors, self.n_anchors, rng, workers
+        )
+        self._gate = fit_gate(
+            space, data.sample_weight, anchors, self.n_neighbors, self.coding, self.beta,
+            rng, workers,
+        )  # fmt: skip
+
+    def _lift_training_rows(self, X: Any, workers: Workers) -> LiftedRows:
+        return self._lift(X, self._encode(X, workers), workers)
+
+    def _encode(self, X: Any, workers: Workers) -> Codes:
+        return self._gate.encode(self._code_space.transform(X, self._feature_map), workers)
+
+    def _lift(self, X: Any, codes: Codes, workers: Workers) -> LiftedRows:
+        stored = self._feature_map.stored(X)
+        return LiftedRows(
+            self._feature_map.rows(stored), codes, self._gate.n_anchors,
+            float(self.intercept_scaling), bool(self.normalize), workers,
+            is_dense=not sp.issparse(stored),
+        )  # fmt: skip
+
+    def _problem(self, lifted: LiftedRows, data: LabelledRows) -> Problem:
+        n_classes = len(data.classes)
+        joint = self.multi_class == "crammer_singer"
+        target, n_columns = data.target, n_classes
+        if n_classes == 2 and not joint:
+            target, n_columns = np.where(target == 1, 0, -1).astype(np.int32), 1
+        costs = (self.C * data.sample_weight).astype(lifted.dtype)
+        return Problem(lifted, target, costs, n_columns, self.loss, joint)
+
+    def _solve(self, problem: Problem, rng: np.random.Generator, keep: bool) -> SolverResult:
+        monitor = EpochMonitor(self, self.max_iter, self.verbose)
+        try:
+            if self.solver == "qp":
+                return qp.solve(problem, tol=self.tol, max_iter=self.max_iter)
+            options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "rng": rng}
+            options["monitor"] = monitor.epoch
+            if self.solver == "sgd":
+                collapsed = len(getattr(self, "classes_", ())) == 2 and problem.n_columns == 2
+                start = self._weights if keep and not collapsed else None
+                return sgd.solve(problem, start=start, **options)
+            alpha = getattr(self, "_alpha", None) if keep else None
+            if alpha is not None and alpha.shape != (problem.lifted.n_rows, problem.n_columns):
+                alpha = None
+            return dual.solve(problem, alpha=alpha, **options)
+        finally:
+            monitor.close()
+
+    def _can_continue(self, data: LabelledRows) -> bool:
+        """Whether a warm start keeps the gate and the weights of the last fit."""
+        return (
+            bool(self.warm_start)
+            and hasattr(self, "_weights")
+            and self._weights.dtype == data.X.dtype
+            and np.array_equal(self.classes_, data.classes)
+            and self._feature_map.n_features_in == data.X.shape[1]
+        )
+
+    def _take(self, result: SolverResult, classes: np.ndarray) -> None:
+        weights = result.weights
+        if len(classes) == 2 and weights.shape[1] == 2:
+            # Two classes trained jointly: the difference of their scores decides.
+            weights = np.ascontiguousarray(weights[:, 1:] - weights[:, :1])
+        self._weights = weights
+        self.classes_ = classes
+        self.n_iter_ = result.n_iter
+        self.objective_ = result.objective
+        self.duality_gap_ = result.duality_gap
+        self.history_ = result.history
+        if self.warm_start and result.alpha is not None:
+            self._alpha = result.alpha
+        if not result.converged:
+            warnings.warn(self._advice(result), ConvergenceWarning, stacklevel=3)
+
+    def _advice(self, result: SolverResult) -> str:
+        if self.solver == "sgd":
+            return (
+                f"SGD was stopped after {result.n_iter} epochs before the objective settled to "
+                f"tol={self.tol:g}; raise max_iter or tol."
+            )
+        share = result.duality_gap / result.objective if result.objective else np.nan
+        return (
+            f"stopped after {result.n_iter} epochs at a relative duality gap of {share:.1e}, above "
+            f"tol={self.tol:g}; raise max_iter or tol, lower C, or scale the features."
+        )
+
+    # ---- prediction ----------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of rows.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
+        """
+        X = self._check_fitted_rows(X)
+        scores = np.empty((X.shape[0], self._weights.shape[1]), self._weights.dtype)
+        with Workers(self.n_jobs) as workers:
+            for begin, end in row_blocks(X.shape[0], ROWS_PER_PREDICTION_BLOCK):
+                lifted = self._lift_training_rows(X[begin:end], workers)
+                scores[begin:end] = lifted.scores(self._weights)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predicted class labels of rows."""
+        scores = self.decision_function(X)
+        chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[chosen]
+
+    @available_if(_loss_is_log)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Class probabilities (``loss="log"``); one-vs-rest probabilities are scaled to sum to one.
+
+        The most probable class is always the predicted one.
+        """
+        scores = self.decision_function(X)
+        with np.errstate(over="ignore"):  # exp of a large score is infinite: a probability of 0
+            probabilities = 1 / (1 + np.exp(-scores))
+        if probabilities.ndim == 1:
+            return np.column_stack([1 - probabilities, probabilities])
+        # Where all classes underflow, the largest score still wins.
+        tiny = np.finfo(probabilities.dtype).tiny
+        probabilities = np.maximum(probabilities, tiny * (1 + (scores.max(axis=1) == scores.T).T))
+        return probabilities / probabilities.sum(axis=1, keepdims=True)
+
+    def _check_fitted_rows(self, X: Any) -> Any:
+        check_is_fitted(self, "classes_")
+        X = check_rows(self, X, reset=False)
+        return X.astype(self._weights.dtype, copy=False)
+
+    # ---- explanation ---------------------------------------------------------------------------
+
+    def local_coef(self, X: Any) -> np.ndarray:
+        """The exact weight vector at each row: ``local_coef(x)·x + local_intercept(x) = f(x)``.
+
+        In the input's features for the identity and quadratic maps, else in the mapped features.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_columns, n_features)
+            One column per class, or one column for two classes.
+        """
+        blocks = [coef for coef, _ in self._local_models(X)]
+        return np.concatenate(blocks)
+
+    def local_intercept(self, X: Any) -> np.ndarray:
+        """The exact intercept at each row, ``(n_rows, n_columns)``; see :meth:`local_coef`."""
+        blocks = [intercept for _, intercept in self._local_models(X)]
+        return np.concatenate(blocks)
+
+    def explain(self, row: Any) -> Explanation:
+        """Contributions of each feature to the scores of one row; they add up exactly.
+
+        Parameters
+        ----------
+        row : array-like of shape (n_features,) or (1, n_features)
+
+        Returns
+        -------
+        Explanation
+            Print it to read it.
+        """
+        if not sp.issparse(row) and np.ndim(row) == 1:
+            row = np.asarray(row).reshape(1, -1)
+        X = self._check_fitted_rows(row)
+        if X.shape[0] != 1:
+            raise ValueError(f"explain takes one row, not {X.shape[0]}; explain them one by one.")
+        ((coef, intercept),) = self._local_models_of(X)
+        values = X if self._feature_map.explains_input else self._feature_map.mapped(X)
+        values = values.toarray()[0] if sp.issparse(values) else values[0]
+        contributions = coef[0] * values
+        scores = contributions.sum(axis=1) + intercept[0]
+        with Workers(self.n_jobs) as workers:
+            codes = self._encode(X, workers)
+        best = int(scores[0] > 0) if len(scores) == 1 else int(scores.argmax())
+        return Explanation(
+            prediction=self.classes_[best],
+            classes=self.classes_[1:] if len(scores) == 1 else self.classes_,
+            contributions=contributions,
+            intercepts=intercept[0],
+            scores=scores,
+            feature_names=self._feature_map.feature_names(self._input_names()),
+            anchors=codes.anchors[0],
+            anchor_weights=codes.weights[0],
+        )
+
+    def _input_names(self) -> np.ndarray:
+        default = np.array([f"x{i}" for i in range(self.n_features_in_)], dtype=object)
+        return getattr(self, "feature_names_in_", default)
+
+    def _local_models(self, X: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        return self._local_models_of(self._check_fitted_rows(X))
+
+    def _local_models_of(self, X: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Weights and intercepts of blocks of rows, ``Σ_j γ_j W_j`` pulled back to the input."""
+        # Pulling back quadratic weights needs a d × d matrix per row and class.
+        per_row = self._weights.shape[1] * max(1, 2 * self._feature_map.n_features_out)
+        size = max(1, NUMBERS_PER_EXPLANATION_BLOCK // per_row)
+        for begin, end in row_blocks(X.shape[0], size):
+            rows = X[begin:end]
+            with Workers(self.n_jobs) as workers:
+                lifted = self._lift_training_rows(rows, workers)
+            local = np.zeros((end - begin, *self._weights.shape[1:]), self._weights.dtype)
+            for anchors, gate in zip(lifted.anchors.T, lifted.gate.T, strict=True):
+                local += gate[:, None, None] * self._weights[anchors]
+            coef, shift = self._feature_map.pull_back(rows, local[..., :-1])
+            yield coef, local[..., -1] * local.dtype.type(self.intercept_scaling) + shift
+
+    # ---- fitted attributes ---------------------------------------------------------------------
+
+    @property
+    def anchors_(self) -> np.ndarray:
+        """Anchors, ``(n_anchors, width of what is coded)``."""
+        return self._gate.anchors
+
+    @property
+    def beta_(self) -> float:
+        """Sharpness of the soft coding."""
+        return self._gate.beta
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights of the local models, ``(n_anchors, n_columns, p)``."""
+        return self._weights[..., :-1]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercepts of the local models, ``(n_anchors, n_columns)``."""
+        return self._weights[..., -1] * self._weights.dtype.type(self.intercept_scaling)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _cast(data: LabelledRows, dtype: Any) -> LabelledRows:
+    X = data.X.astype(dtype, copy=False)
+    return LabelledRows(X, data.target, data.classes, data.sample_weight)

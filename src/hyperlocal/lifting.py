@@ -1,0 +1,152 @@
+"""Lifted rows ``γ(x) ⊗ [φ(x), B]``: a virtual matrix that is never built.
+
+The compiled core knows its storage (dense or CSR rows, quadratic rows expanded on the fly). Weights
+have shape ``(n_anchors, n_columns, p + 1)``, the bias weight last. As index formulas:
+
+- scores:         ``s_ic = Σ_j γ_ij (Σ_v W_jcv φ_iv + B W_jcp)``
+- add:            ``W_jcv += Σ_i a_ic γ_ij [φ_i, B]_v``
+- squared_norms:  ``q_i = Σ_j γ_ij² (Σ_v φ_iv² + B²)``
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from . import _core
+from .coding import Codes
+from .threads import Workers, row_blocks
+
+_KINDS = {np.dtype(np.float32): _core.LiftedFloat32, np.dtype(np.float64): _core.LiftedFloat64}
+
+# Numbers of one block's gathered rows and of its partial scores: some megabytes.
+NUMBERS_PER_BLOCK = 1 << 21
+# From this many multiply-adds per (row, anchor) on, gathering rows for a GEMM pays.
+GEMM_WORK = 2_000
+
+
+class LiftedRows:
+    """Rows lifted by a gate.
+
+    Parameters
+    ----------
+    rows : compiled rows
+        From :meth:`hyperlocal.features.FeatureMap.rows`.
+    codes : Codes
+    n_anchors : int
+    bias : float
+        The constant feature ``B``.
+    normalize : bool
+        Scale each lifted row to norm one by scaling its gate: ``γ / (‖γ‖ ‖[φ, B]‖)``.
+    workers : Workers
+    is_dense : bool
+        Whether φ is stored densely; only then scores may go through GEMM.
+    """
+
+    def __init__(
+        self,
+        rows: Any,
+        codes: Codes,
+        n_anchors: int,
+        bias: float,
+        normalize: bool,
+        workers: Workers,
+        is_dense: bool = True,
+    ):
+        self.rows = rows
+        self.n_rows = rows.n_rows
+        self.n_anchors = n_anchors
+        self.width = rows.width
+        self.bias = bias
+        self.is_dense = is_dense
+        self.dtype = codes.weights.dtype
+        self.anchors = codes.anchors
+        self.n_neighbors = codes.anchors.shape[1]
+        self.workers = workers
+        self.gate = _unit_gate(rows, codes.weights, bias) if normalize else codes.weights
+        self.core = _KINDS[self.dtype](rows, self.anchors, self.gate, n_anchors, bias)
+
+    def zero_weights(self, n_columns: int) -> np.ndarray:
+        """Weights of zero, ``(n_anchors, n_columns, p + 1)``."""
+        return np.zeros((self.n_anchors, n_columns, self.width + 1), self.dtype)
+
+    def squared_norms(self) -> np.ndarray:
+        """``q_i``, one number per row."""
+        norms = np.empty(self.n_rows, self.dtype)
+
+        def fill(block: tuple[int, int]) -> None:
+            self.core.squared_norms(*block, norms[slice(*block)])
+
+        self.workers.map(fill, row_blocks(self.n_rows, 8192))
+        return norms
+
+    def add(self, steps: np.ndarray, weights: np.ndarray) -> None:
+        """Add ``Σ_i steps_ic · lifted_i`` to the weights, in place."""
+        ranges = [(column, column + 1) for column in range(weights.shape[1])]
+        self.workers.map(lambda part: self.core.add(steps, weights, *part), ranges)
+
+    def scores(self, weights: np.ndarray) -> np.ndarray:
+        """``s_ic`` of all rows, ``(n_rows, n_columns)``."""
+        out = np.empty((self.n_rows, weights.shape[1]), self.dtype)
+
+        def fill(block: tuple[int, int]) -> None:
+            self.block_scores(weights, *block, out[slice(*block)])
+
+        self.workers.map(fill, row_blocks(self.n_rows, self.block_size(weights.shape[1])))
+        return out
+
+    def block_size(self, n_columns: int) -> int:
+        """Rows per block, such that a block's scratch memory stays small."""
+        per_row = max(self.width, self.n_neighbors * n_columns)
+        return max(256, min(8192, NUMBERS_PER_BLOCK // max(1, per_row)))
+
+    def block_scores(self, weights: np.ndarray, begin: int, end: int, out: np.ndarray) -> None:
+        """Scores of rows ``begin … end-1``: by GEMM, anchor by anchor, where that pays."""
+        if self.is_dense and self.width * weights.shape[1] >= GEMM_WORK:
+            self._scores_by_anchor(weights, begin, end, out)
+        else:
+            self.core.scores(begin, end, weights, out)
+
+    def to_csr(self) -> sp.csr_array:
+        """The matrix written out, ``(n_rows, n_anchors · (p + 1))``: for small data only."""
+        block_width = self.width + 1
+        phi = np.empty((self.n_rows, block_width), self.dtype)
+        features = np.empty((self.n_rows, self.width), self.dtype)
+        self.rows.gather(np.arange(self.n_rows), features)
+        phi[:, :-1], phi[:, -1] = features, self.bias
+        values = self.gate[:, :, None] * phi[:, None, :]
+        columns = self.anchors.astype(np.int64)[:, :, None] * block_width + np.arange(block_width)
+        starts = np.arange(self.n_rows + 1) * (self.n_neighbors * block_width)
+        shape = (self.n_rows, self.n_anchors * block_width)
+        matrix = sp.csr_array((values.ravel(), columns.ravel(), starts), shape=shape)
+        matrix.eliminate_zeros()
+        return matrix
+
+    def _scores_by_anchor(self, weights: np.ndarray, begin: int, end: int, out: np.ndarray) -> None:
+        n_pairs = (end - begin) * self.n_neighbors
+        starts = np.empty(self.n_anchors + 1, np.int64)
+        rows, places = np.empty(n_pairs, np.int64), np.empty(n_pairs, np.int64)
+        self.core.group_by_anchor(begin, end, starts, rows, places)
+        partial = np.empty((n_pairs, out.shape[1]), self.dtype)
+        block = np.empty((end - begin, self.width), self.dtype)
+        self.rows.gather(np.arange(begin, end), block)
+        rows -= begin
+        for anchor in range(self.n_anchors):
+            first, last = starts[anchor], starts[anchor + 1]
+            if first == last:
+                continue
+            blocks = weights[anchor]
+            np.dot(block[rows[first:last]], blocks[:, :-1].T, out=partial[first:last])
+            partial[first:last] += self.bias * blocks[:, -1]
+        self.core.combine(begin, end, places, partial, out)
+
+
+def _unit_gate(rows: Any, weights: np.ndarray, bias: float) -> np.ndarray:
+    """``γ_i / (‖γ_i‖ ‖[φ_i, B]‖)``; a lifted row of zeros stays zero."""
+    norms = np.empty(rows.n_rows, weights.dtype)
+    rows.squared_norms(0, rows.n_rows, norms)
+    lengths = np.sqrt((weights * weights).sum(axis=1) * (norms + weights.dtype.type(bias) ** 2))
+    scale = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    return np.ascontiguousarray(weights * scale[:, None])

@@ -1,0 +1,40 @@
+"""Names of losses and the primal objective that all solvers minimise.
+
+``P(W) = ½‖W‖² + Σ_i C s_i ℓ_i``: one-vs-rest sums ``ℓ(y_ic f_c(x_i))`` over the columns ``c``;
+Crammer–Singer has ``ℓ(f_y(x_i) − max_{r≠y} f_r(x_i))``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+LOSSES = ("squared_hinge", "hinge", "log")
+
+
+def loss_values(loss: str, margins: np.ndarray) -> np.ndarray:
+    """ℓ of each margin."""
+    if loss == "log":
+        return np.logaddexp(0, -margins)
+    slack = np.maximum(0, 1 - margins)
+    return slack if loss == "hinge" else slack * slack
+
+
+def margins(scores: np.ndarray, target: np.ndarray, crammer_singer: bool) -> np.ndarray:
+    """Margins of all rows: ``(n, c)`` one-vs-rest, ``(n, 1)`` for Crammer–Singer.
+
+    ``target`` holds the column in which a row is positive, -1 for none.
+    """
+    n_columns = scores.shape[1]
+    positive = target[:, None] == np.arange(n_columns)
+    if not crammer_singer:
+        return np.where(positive, scores, -scores)
+    rival = np.where(positive, -np.inf, scores).max(axis=1)
+    return (scores[positive] - rival)[:, None]
+
+
+def loss_sum(
+    scores: np.ndarray, target: np.ndarray, costs: np.ndarray, loss: str, crammer_singer: bool
+) -> float:
+    """``Σ_i C_i ℓ_i`` in double precision."""
+    values = loss_values(loss, margins(scores.astype(np.float64), target, crammer_singer))
+    return float(costs.astype(np.float64) @ values.sum(axis=1))

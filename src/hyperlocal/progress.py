@@ -1,0 +1,80 @@
+"""Progress of long fits: silent by default, lines on stderr with ``verbose``, callbacks.
+
+scikit-learn's callbacks (1.9 and later, experimental) are used where they exist and never needed.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any, TextIO
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn before 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in for scikit-learn's mixin where there is none."""
+
+    def with_callbacks(method: Any) -> Any:
+        """Leave the method as it is."""
+        return method
+
+
+__all__ = ["CallbackSupportMixin", "EpochMonitor", "with_callbacks"]
+
+SECONDS_BETWEEN_LINES = 0.5
+
+
+class EpochMonitor:
+    """Told of every epoch by a solver; tells whoever listens, and says when to stop.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Named in the lines; its scikit-learn callbacks are called.
+    max_epochs : int
+        The most epochs there can be.
+    verbose : int
+        0 is silent; 1 writes a line now and then; 2 writes every epoch.
+    stream : text stream, default=None
+        Where lines go; stderr by default.
+    """
+
+    def __init__(
+        self, estimator: Any, max_epochs: int, verbose: int = 0, stream: TextIO | None = None
+    ):
+        self._estimator = estimator
+        self._verbose = verbose
+        self._stream = stream
+        self._start = time.perf_counter()
+        self._last_line = -float("inf")
+        self._context = None
+        if hasattr(estimator, "_init_callback_context"):
+            self._context = estimator._init_callback_context(max_subtasks=max_epochs)
+            self._context.call_on_fit_task_begin(estimator=estimator)
+
+    def epoch(self, number: int, **facts: float) -> bool:
+        """Report epoch ``number``; returns whether a callback asks to stop."""
+        self._write(number, facts)
+        if self._context is None:
+            return False
+        task = self._context.subcontext(task_name="epoch")
+        task.call_on_fit_task_begin(estimator=self._estimator)
+        return bool(task.call_on_fit_task_end(estimator=self._estimator))
+
+    def close(self) -> None:
+        """Report the end of the fit."""
+        if self._context is not None:
+            self._context.call_on_fit_task_end(estimator=self._estimator)
+
+    def _write(self, number: int, facts: dict[str, float]) -> None:
+        now = time.perf_counter()
+        due = self._verbose >= 2 or now - self._last_line >= SECONDS_BETWEEN_LINES
+        if not self._verbose or not due:
+            return
+        self._last_line = now
+        told = "  ".join(f"{name} {value:.6g}" for name, value in facts.items())
+        name = type(self._estimator).__name__
+        stream = self._stream or sys.stderr
+        print(f"[{name}] epoch {number}  {told}  {now - self._start:.1f} s", file=stream)

@@ -1,0 +1,48 @@
+"""Rows of features handed to the compiled core: dense or CSR, float32 or float64, no copies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from . import _core
+
+_KINDS = {np.dtype(np.float32): _core.RowsFloat32, np.dtype(np.float64): _core.RowsFloat64}
+
+LARGEST_WIDTH = np.iinfo(np.int32).max
+
+
+def core_rows(X: Any, *, quadratic: bool = False) -> Any:
+    """View rows in the compiled core; with ``quadratic`` the map is applied as rows are read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.rows import core_rows
+    >>> core_rows(np.zeros((3, 2)), quadratic=True).width
+    5
+    """
+    n_features = X.shape[1]
+    if quadratic and quadratic_width(n_features) > LARGEST_WIDTH:
+        raise ValueError(
+            f"feature_map='quadratic' would make {quadratic_width(n_features)} features of the "
+            f"{n_features} given; reduce them first, or choose feature_map=None."
+        )
+    kind = _KINDS[X.dtype]
+    if sp.issparse(X):
+        columns = X.indices.astype(np.int32, copy=False)
+        starts = X.indptr.astype(np.int64, copy=False)
+        return kind(X.data, columns, starts, n_features, quadratic)
+    return kind(X, quadratic)
+
+
+def quadratic_width(n_features: int) -> int:
+    """Columns of the quadratic map: the features, their squares, their products in pairs."""
+    return n_features * (n_features + 3) // 2
+
+
+def take_rows(X: Any, chosen: np.ndarray) -> Any:
+    """The chosen rows, as a copy of the same storage."""
+    return X[chosen] if sp.issparse(X) else np.ascontiguousarray(X[chosen])

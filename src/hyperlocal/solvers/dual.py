@@ -1,0 +1,209 @@
+"""Dual coordinate descent over lifted rows (the problems are stated in ``cpp/dual.hpp``).
+
+An epoch visits rows in random order and optimises one dual variable after the other. Most variables
+soon rest at a bound: they are switched off, and epochs become cheap. What an epoch sees at its
+visits adds up to an estimate of the duality gap. When the estimate is small enough, a full check
+computes the scores of all rows (by GEMM), the exact gap, and the active variables anew. Only a full
+check may end the run. Columns of one-vs-rest are separate problems: each rests as soon as its own
+gap is small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .. import _core
+from ..threads import row_blocks, split_evenly
+from .problem import Problem, squared_norms_by_column
+from .result import SolverResult
+
+_KINDS = {np.dtype(np.float32): _core.DualFloat32, np.dtype(np.float64): _core.DualFloat64}
+
+EPOCHS_BETWEEN_CHECKS = 30
+# The estimated gap must fall below this share of the tolerated gap before a full check.
+SETTLED = 0.5
+# Columns of an epoch's report, and of the bounds beyond which variables are switched off.
+GAP, GAIN, LARGEST, SMALLEST = range(4)
+ABOVE, BELOW = range(2)
+
+Monitor = Callable[..., bool]
+
+
+def solve(
+    problem: Problem,
+    *,
+    tol: float,
+    max_iter: int,
+    rng: np.random.Generator,
+    monitor: Monitor | None = None,
+    alpha: np.ndarray | None = None,
+) -> SolverResult:
+    """Minimise until the duality gap, summed over columns, is at most ``tol`` times the objective.
+
+    Parameters
+    ----------
+    problem : Problem
+    tol : float
+        Relative duality gap to reach.
+    max_iter : int
+        The most epochs.
+    rng : numpy Generator
+        Orders the visits.
+    monitor : callable, optional
+        Called after each epoch as ``monitor(number, objective=…, gap=…, active=…)``; returns
+        whether to stop.
+    alpha : ndarray of shape (n_rows, n_columns), optional
+        Dual variables to start from, as an earlier result holds them.
+
+    Returns
+    -------
+    SolverResult
+    """
+    descent = _Descent(problem, tol, rng, alpha)
+    stop = False
+    for number in range(1, max_iter + 1):
+        descent.run_epoch()
+        if monitor is not None:
+            stop = monitor(number, **descent.facts())
+        if descent.needs_check() or stop:
+            descent.check(number)
+            if descent.converged or stop:
+                break
+    else:
+        descent.check(max_iter)
+    return SolverResult(
+        weights=descent.weights,
+        n_iter=number,
+        objective=float(descent.objectives.sum()),
+        duality_gap=float(descent.gaps.sum()),
+        converged=descent.converged,
+        alpha=descent.alpha,
+        history=descent.history,
+    )
+
+
+class _Descent:
+    """The state of a run. A group is a column of weights, or all of them for Crammer–Singer."""
+
+    def __init__(
+        self, problem: Problem, tol: float, rng: np.random.Generator, alpha: np.ndarray | None
+    ):
+        self.problem = problem
+        self.tol = tol
+        self.rng = rng
+        lifted = problem.lifted
+        shape = (lifted.n_rows, problem.n_columns)
+        self.n_groups = 1 if problem.crammer_singer else problem.n_columns
+        self.core = _KINDS[lifted.dtype](
+            lifted.core, problem.target, problem.costs, lifted.squared_norms(),
+            problem.n_columns, problem.core_loss,
+        )  # fmt: skip
+        self.weights = lifted.zero_weights(problem.n_columns)
+        self.alpha = np.zeros(shape, lifted.dtype)
+        self.active = np.ones(shape, np.uint8)
+        self.bounds = np.tile([np.inf, -np.inf], (self.n_groups, 1))
+        self.dual_values = np.zeros(self.n_groups)
+        self.estimates = np.full(self.n_groups, np.inf)
+        self.objectives = np.full(self.n_groups, np.inf)
+        self.gaps = np.full(self.n_groups, np.inf)
+        self.resting = np.zeros(self.n_groups, bool)
+        self.settled_share = SETTLED
+        self.epochs_since_check = 0
+        self.converged = False
+        self.history: list[tuple[int, float, float]] = []
+        if alpha is not None:
+            self._start_from(alpha)
+
+    def run_epoch(self) -> None:
+        """Visit all active variables once."""
+        order = self.rng.permutation(np.flatnonzero(self.active.any(axis=1)))
+        reports = np.tile([0.0, 0.0, -np.inf, np.inf], (self.n_groups, 1))
+        state = (self.weights, self.alpha, self.active)
+        if self.problem.crammer_singer:
+            self.core.crammer_singer_epoch(*state, order, self.bounds, reports)
+        else:
+            workers = self.problem.lifted.workers
+            loads = np.count_nonzero(self.active, axis=0).tolist()
+            workers.map(
+                lambda part: self.core.epoch(*state, order, *part, self.bounds, reports),
+                split_evenly(loads, workers.n_threads),
+            )
+        self._learn_from(reports)
+        self.epochs_since_check += 1
+
+    def _learn_from(self, reports: np.ndarray) -> None:
+        self.dual_values += reports[:, GAIN]
+        awake = ~self.resting
+        self.estimates[awake] = reports[awake, GAP]
+        # A bound without violations on its side switches nothing off.
+        largest, smallest = reports[:, LARGEST], reports[:, SMALLEST]
+        self.bounds[:, ABOVE] = np.where(largest > 0, largest, np.inf)
+        self.bounds[:, BELOW] = np.where(smallest < 0, smallest, -np.inf)
+        tolerated = self.settled_share * self.tol * np.abs(self.dual_values + self.estimates)
+        if self.estimates.sum() <= tolerated.sum():
+            self._rest(awake)
+        else:
+            self._rest(awake & (self.estimates <= tolerated))
+
+    def _rest(self, groups: np.ndarray) -> None:
+        if not groups.any():
+            return
+        self.resting |= groups
+        if self.problem.crammer_singer:
+            self.active[:] = 0
+        else:
+            self.active[:, groups] = 0
+
+    def needs_check(self) -> bool:
+        """Whether every group rests, or rows were switched off long ago."""
+        return bool(self.resting.all()) or self.epochs_since_check >= EPOCHS_BETWEEN_CHECKS
+
+    def check(self, number: int) -> None:
+        """Compute scores of all rows, the exact gap, and which variables are active."""
+        lifted = self.problem.lifted
+        size = lifted.block_size(self.problem.n_columns)
+        check = self.core.crammer_singer_check if self.problem.crammer_singer else self.core.check
+
+        def check_block(block: tuple[int, int]) -> np.ndarray:
+            scores = np.empty((block[1] - block[0], self.problem.n_columns), lifted.dtype)
+            lifted.block_scores(self.weights, *block, scores)
+            sums = np.zeros((2, self.n_groups))
+            check(self.weights, self.alpha, self.active, *block, scores, self.bounds, *sums)
+            return sums
+
+        blocks = lifted.workers.map(check_block, row_blocks(lifted.n_rows, size))
+        losses, self.gaps = np.sum(blocks, axis=0)
+        norms = squared_norms_by_column(self.weights)
+        half_norms = 0.5 * (norms.sum(keepdims=True) if self.problem.crammer_singer else norms)
+        self.objectives = half_norms + losses
+        self.dual_values = self.objectives - self.gaps
+        self.history.append((number, float(self.objectives.sum()), float(self.gaps.sum())))
+        tolerated = self.tol * self.objectives
+        self.converged = bool(self.gaps.sum() <= tolerated.sum())
+        self.resting[:] = False
+        self._rest(self.gaps <= tolerated)
+        self.settled_share *= 0.5
+        self.epochs_since_check = 0
+
+    def facts(self) -> dict[str, float]:
+        """What to tell about the last epoch."""
+        gap = float(self.estimates.sum())
+        return {
+            "objective": float(self.dual_values.sum()) + gap,
+            "gap": gap,
+            "active": float(self.active.mean()),
+        }
+
+    def _start_from(self, alpha: np.ndarray) -> None:
+        costs = self.problem.costs[:, None]
+        if self.problem.crammer_singer:
+            self.alpha = np.array(alpha, dtype=self.alpha.dtype, order="C")
+            steps = self.alpha
+        else:
+            upper = np.inf if self.problem.loss == "squared_hinge" else costs
+            self.alpha = np.clip(alpha, 0, upper).astype(self.alpha.dtype, order="C")
+            steps = self.alpha * self.problem.labels
+        self.problem.lifted.add(steps, self.weights)
+        self.check(0)

@@ -1,0 +1,64 @@
+"""What a solver is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import _core
+from ..lifting import LiftedRows
+from ..losses import loss_sum
+
+
+@dataclass(frozen=True)
+class Problem:
+    """``min ½‖W‖² + Σ_i costs_i ℓ_i`` over lifted rows.
+
+    Attributes
+    ----------
+    lifted : LiftedRows
+    target : ndarray of int32, shape (n_rows,)
+        The column in which a row is positive, -1 for none (two classes share one column).
+    costs : ndarray of the rows' dtype, shape (n_rows,)
+        ``C`` times the sample weight.
+    n_columns : int
+        Columns of weights: one per class, or one for two classes.
+    loss : {"hinge", "squared_hinge", "log"}
+    crammer_singer : bool
+        One joint margin per row instead of one per column.
+    """
+
+    lifted: LiftedRows
+    target: np.ndarray
+    costs: np.ndarray
+    n_columns: int
+    loss: str
+    crammer_singer: bool = False
+
+    @property
+    def core_loss(self) -> _core.Loss:
+        """The loss as the compiled core names it."""
+        return getattr(_core.Loss, self.loss)
+
+    @property
+    def labels(self) -> np.ndarray:
+        """±1 per row and column."""
+        positive = self.target[:, None] == np.arange(self.n_columns)
+        return np.where(positive, 1, -1).astype(self.costs.dtype)
+
+    def objective(self, weights: np.ndarray, *, penalize_intercept: bool = True) -> float:
+        """The primal objective, in double precision sums."""
+        penalized = weights if penalize_intercept else weights[..., :-1]
+        half_norm = 0.5 * float(squared_norms_by_column(penalized).sum())
+        scores = self.lifted.scores(weights)
+        return half_norm + loss_sum(scores, self.target, self.costs, self.loss, self.crammer_singer)
+
+
+def squared_norms_by_column(weights: np.ndarray) -> np.ndarray:
+    """``‖W_c‖²`` for each column, summed in double precision."""
+    norms = np.zeros(weights.shape[1])
+    for blocks in weights:  # anchor by anchor: no double copy of all weights
+        blocks = blocks.astype(np.float64)
+        norms += np.einsum("cv,cv->c", blocks, blocks)
+    return norms

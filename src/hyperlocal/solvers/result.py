@@ -1,0 +1,36 @@
+"""What a solver returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass
+class SolverResult:
+    """Weights and how good they are.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_anchors, n_columns, p + 1)
+    n_iter : int
+        Epochs run.
+    objective : float
+        The primal objective.
+    duality_gap : float
+        Objective minus the best lower bound known; NaN where the solver has no bound.
+    converged : bool
+    alpha : ndarray or None
+        Dual variables, for warm starts.
+    history : list of (epoch, objective, duality gap)
+        What the full checks found.
+    """
+
+    weights: np.ndarray
+    n_iter: int
+    objective: float
+    duality_gap: float
+    converged: bool
+    alpha: np.ndarray | None = None
+    history: list[tuple[int, float, float]] = field(default_factory=list)

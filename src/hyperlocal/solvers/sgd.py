@@ -1,0 +1,153 @@
+"""Stochastic gradient over lifted rows: Algorithm 1 of Ladický and Torr (2011).
+
+Step ``1/(λ(t + t0))`` at visit ``t`` with ``λ = 1/Σ_i C s_i``, weights decayed every ``skip``
+visits, biases not penalised, ``t0`` found by trying first steps on a sample. The weights returned
+are an average of the iterates in which early ones fade. ``fit`` and ``partial_fit`` share all of
+this.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import _core
+from ..threads import split_evenly
+from .problem import Problem
+from .result import SolverResult
+
+ROWS_TO_TRY = 1_000
+TRIED_EXPONENTS = range(-8, 7)
+SHORTEST_SKIP = 16
+
+Monitor = Callable[..., bool]
+
+
+@dataclass
+class SgdState:
+    """What a run carries from visit to visit, and ``partial_fit`` from call to call.
+
+    Attributes
+    ----------
+    weights, average : ndarray of shape (n_anchors, n_columns, p + 1)
+        The last iterate, and the average of all.
+    visits : int
+        Rows visited, ``t``.
+    lambda_ : float
+        Regularisation per row.
+    t0 : float
+        Delays the steps: the first is ``1/(λ t0)``.
+    """
+
+    weights: np.ndarray
+    average: np.ndarray
+    visits: int
+    lambda_: float
+    t0: float
+
+
+def solve(
+    problem: Problem,
+    *,
+    tol: float,
+    max_iter: int,
+    rng: np.random.Generator,
+    monitor: Monitor | None = None,
+    start: np.ndarray | None = None,
+    penalize_intercept: bool = False,
+) -> SolverResult:
+    """Run epochs until the objective falls by less than ``tol``, relatively, in one of them."""
+    state = start_state(problem, rng, start=start, penalize_intercept=penalize_intercept)
+    best = math.inf
+    history: list[tuple[int, float, float]] = []
+    converged = False
+    for number in range(1, max_iter + 1):
+        run_epoch(problem, state, rng, penalize_intercept=penalize_intercept)
+        objective = problem.objective(state.average, penalize_intercept=penalize_intercept)
+        history.append((number, objective, math.nan))
+        converged = number > 1 and best - objective <= tol * objective
+        best = min(best, objective)
+        stop = monitor is not None and monitor(number, objective=objective)
+        if converged or stop:
+            break
+    return SolverResult(
+        weights=state.average,
+        n_iter=number,
+        objective=objective,
+        duality_gap=math.nan,
+        converged=converged,
+        history=history,
+    )
+
+
+def start_state(
+    problem: Problem,
+    rng: np.random.Generator,
+    *,
+    start: np.ndarray | None = None,
+    penalize_intercept: bool = False,
+) -> SgdState:
+    """Weights of zero (or ``start``) and the schedule for the problem's rows."""
+    weights = problem.lifted.zero_weights(problem.n_columns) if start is None else start.copy()
+    lambda_ = 1.0 / float(problem.costs.sum(dtype=np.float64))
+    t0 = _find_t0(problem, weights, lambda_, rng, penalize_intercept)
+    return SgdState(weights, weights.copy(), 0, lambda_, t0)
+
+
+def run_epoch(
+    problem: Problem,
+    state: SgdState,
+    rng: np.random.Generator,
+    *,
+    penalize_intercept: bool = False,
+) -> None:
+    """Visit all rows once, in random order."""
+    order = rng.permutation(problem.lifted.n_rows)
+    _visit(problem, state, order, penalize_intercept)
+
+
+def _visit(problem: Problem, state: SgdState, order: np.ndarray, penalize_intercept: bool) -> None:
+    lifted = problem.lifted
+    # Decaying all weights then costs no more than the visits in between.
+    skip = max(SHORTEST_SKIP, 2 * lifted.n_anchors // lifted.n_neighbors)
+    costs = problem.costs * (problem.lifted.n_rows / problem.costs.sum(dtype=np.float64))
+    costs = costs.astype(lifted.dtype)
+
+    def visit_columns(columns: tuple[int, int]) -> None:
+        _core.sgd_epoch(
+            lifted.core, problem.target, costs, problem.core_loss, problem.crammer_singer,
+            state.weights, state.average, state.visits, state.lambda_, state.t0, skip,
+            penalize_intercept, order, *columns,
+        )  # fmt: skip
+
+    if problem.crammer_singer:
+        visit_columns((0, problem.n_columns))
+    else:
+        loads = [1] * problem.n_columns
+        lifted.workers.map(visit_columns, split_evenly(loads, lifted.workers.n_threads))
+    state.visits += len(order)
+
+
+def _find_t0(
+    problem: Problem,
+    weights: np.ndarray,
+    lambda_: float,
+    rng: np.random.Generator,
+    penalize_intercept: bool,
+) -> float:
+    """Try first steps of all sizes on a sample; the one with the lowest objective sets ``t0``."""
+    n_rows = problem.lifted.n_rows
+    sample = rng.permutation(n_rows)[:ROWS_TO_TRY]
+    typical = float(np.mean(problem.lifted.squared_norms(), dtype=np.float64)) or 1.0
+    best, best_t0 = math.inf, 1.0 / lambda_
+    for exponent in TRIED_EXPONENTS:
+        t0 = typical / (2.0**exponent * lambda_)
+        trial = SgdState(weights.copy(), weights.copy(), 0, lambda_, t0)
+        _visit(problem, trial, sample, penalize_intercept)
+        objective = problem.objective(trial.average, penalize_intercept=penalize_intercept)
+        if objective < best:  # NaN and infinity never win
+            best, best_t0 = objective, t0
+    return best_t0

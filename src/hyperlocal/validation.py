@@ -1,0 +1,196 @@
+"""The border: what users give becomes contiguous arrays and label codes, or a clear error."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+FLOATS = (np.float64, np.float32)
+SCALE_RATIO_TO_WARN = 1e5
+ROWS_TO_LOOK_AT = 10_000
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Training data ready for the chain.
+
+    Attributes
+    ----------
+    X : ndarray or csr_array of shape (n_rows, n_features)
+        float32 or float64, C order; CSR with sorted, unique columns.
+    target : ndarray of int32, shape (n_rows,)
+        Index into ``classes``.
+    classes : ndarray
+        Sorted distinct labels.
+    sample_weight : ndarray of float64, shape (n_rows,)
+        Class weights included, none zero.
+    """
+
+    X: Any
+    target: np.ndarray
+    classes: np.ndarray
+    sample_weight: np.ndarray
+
+
+def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Validate feature rows: float32 or float64, dense in C order or canonical CSR."""
+    X = validate_data(estimator, X, reset=reset, **_array_rules())
+    return canonical(X)
+
+
+def check_labelled_rows(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    class_weight: Any = None,
+    *,
+    classes: np.ndarray | None = None,
+    reset: bool = True,
+) -> LabelledRows:
+    """Validate rows, labels and weights; rows of weight zero are left out.
+
+    ``classes`` gives the labels beforehand (``partial_fit``), else they are found in ``y``.
+    """
+    X, y = validate_data(estimator, X, y, reset=reset, **_array_rules())
+    X = canonical(X)
+    check_classification_targets(y)
+    weights = check_sample_weight(sample_weight, X.shape[0])
+    if not weights.all():
+        kept = np.flatnonzero(weights)
+        X, y, weights = canonical(X[kept]), y[kept], weights[kept]
+    classes, target = _encode_labels(y, classes)
+    if class_weight is not None:
+        weights = weights * _class_weights(class_weight, classes, target, y)[target]
+    return LabelledRows(X, target, classes, weights)
+
+
+def _array_rules() -> dict[str, Any]:
+    return {
+        "accept_sparse": "csr",
+        "dtype": list(FLOATS),
+        "order": "C",
+        "accept_large_sparse": True,
+    }
+
+
+def canonical(X: Any) -> Any:
+    """Bring rows into the one form that the kernels read, without a copy where possible."""
+    if not sp.issparse(X):
+        return np.ascontiguousarray(X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    if X.shape[1] > np.iinfo(np.int32).max:
+        raise ValueError(f"X has {X.shape[1]} features; at most 2^31 - 1 are supported.")
+    return X
+
+
+def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
+    """Weights as float64; raises on a wrong shape, negative, non-finite or all-zero weights."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}; it needs one weight per row: ({n_rows},)."
+        )
+    if not np.isfinite(weights).all():
+        raise ValueError("sample_weight contains NaN or infinity; give finite weights.")
+    if (weights < 0).any():
+        raise ValueError("sample_weight contains negative weights; give weights of at least 0.")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row; give some row a positive weight.")
+    return weights
+
+
+def _encode_labels(y: np.ndarray, classes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    if classes is None:
+        classes, target = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(
+                f"y has one class only ({classes[0]!r}, after rows of weight zero were left out); "
+                "a classifier needs at least two classes."
+            )
+        return classes, target.astype(np.int32)
+    position = np.clip(np.searchsorted(classes, y), 0, len(classes) - 1)
+    unknown = classes[position] != y
+    if unknown.any():
+        raise ValueError(
+            f"y contains labels that are not in classes: {np.unique(y[unknown]).tolist()}. "
+            "Name all labels in classes at the first call of partial_fit."
+        )
+    return classes, position.astype(np.int32)
+
+
+def _class_weights(
+    class_weight: Any, classes: np.ndarray, target: np.ndarray, y: np.ndarray
+) -> np.ndarray:
+    if isinstance(class_weight, str) and class_weight != "balanced":
+        raise ValueError(f"class_weight must be a dict, 'balanced' or None, not {class_weight!r}.")
+    if isinstance(class_weight, dict):
+        weights = np.array([class_weight.get(label, 1.0) for label in classes.tolist()], float)
+    else:
+        present = np.unique(target)
+        weights = np.ones(len(classes))
+        weights[present] = compute_class_weight(class_weight, classes=classes[present], y=y)
+    if (weights <= 0).any() or not np.isfinite(weights).all():
+        raise ValueError("class_weight must give every class a positive, finite weight.")
+    return weights
+
+
+def warn_about_scales(X: Any) -> None:
+    """Warn where features have wildly different ranges: distances then see only the largest."""
+    X = X[:ROWS_TO_LOOK_AT]
+    if sp.issparse(X):
+        ranges = abs(X).max(axis=0).toarray().ravel()
+    else:
+        ranges = X.max(axis=0) - X.min(axis=0)
+    ranges = ranges[ranges > 0]
+    if len(ranges) and ranges.max() > SCALE_RATIO_TO_WARN * ranges.min():
+        warnings.warn(
+            f"The ranges of X's features differ by a factor of {ranges.max() / ranges.min():.0e}. "
+            "Local models depend on distances: scale the features first, for instance with "
+            "make_pipeline(StandardScaler(), ...).",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def check_choice(name: str, value: Any, choices: Iterable[Any]) -> None:
+    """Raise a ValueError that names the argument unless ``value`` is one of ``choices``."""
+    choices = list(choices)
+    if not (isinstance(value, str) or value is None) or value not in choices:
+        raise ValueError(f"{name} must be one of {choices}, not {value!r}.")
+
+
+def check_number(
+    name: str, value: Any, *, integer: bool = False, above: float = 0, inclusive: bool = False
+) -> None:
+    """Raise unless ``value`` is a finite number (or integer) above a bound."""
+    kind = Integral if integer else Real
+    word = "an integer" if integer else "a number"
+    bound = f"{'at least' if inclusive else 'greater than'} {above:g}"
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, kind):
+        raise TypeError(f"{name} must be {word} {bound}, not {value!r}.")
+    number = float(value)
+    in_range = number >= above if inclusive else number > above
+    if not (in_range and np.isfinite(number)):
+        raise ValueError(f"{name} must be {word} {bound}, not {value!r}.")
+
+
+def make_generator(random_state: Any) -> np.random.Generator:
+    """A numpy Generator seeded by what scikit-learn takes as ``random_state``."""
+    state = check_random_state(random_state)
+    return np.random.default_rng(state.randint(np.iinfo(np.int32).max))
