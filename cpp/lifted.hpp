@@ -7,6 +7,7 @@
 #pragma once
 
 #include "rows.hpp"
+#include "simd.hpp"
 
 namespace hyperlocal {
 
@@ -20,50 +21,6 @@ struct Codes {
   const Column* anchors_of(Index row) const { return anchors + row * k; }
   const T* weights_of(Index row) const { return weights + row * k; }
 };
-
-namespace detail {
-
-// Sums over `lanes` independent partial sums: enough of them to hide the latency of an addition,
-// and a fixed order of summation, whatever the compiler makes of it.
-template <int lanes, int n_blocks, class T>
-Index mixed_dot_chunk(const T* x, Index begin, Index size, const T* const* blocks, const T* mix,
-                      T& total) {
-  T sums[lanes] = {};
-  Index v = begin;
-  for (; v + lanes <= size; v += lanes) {
-#pragma omp simd
-    for (int lane = 0; lane < lanes; ++lane) {
-      T mixed = mix[0] * blocks[0][v + lane];
-      for (int j = 1; j < n_blocks; ++j) mixed += mix[j] * blocks[j][v + lane];
-      sums[lane] += x[v + lane] * mixed;
-    }
-  }
-  for (int width = lanes / 2; width > 0; width /= 2)
-    for (int lane = 0; lane < width; ++lane) sums[lane] += sums[lane + width];
-  total += sums[0];
-  return v;
-}
-
-// x · Σ_j mix_j blocks_j over dense x.
-template <int n_blocks, class T>
-T mixed_dot(const T* x, Index size, const T* const* blocks, const T* mix) {
-  constexpr int lanes = static_cast<int>(64 / sizeof(T)) * (n_blocks == 1 ? 2 : 1);
-  T total = 0;
-  Index v = 0;
-  if (size >= lanes) v = mixed_dot_chunk<lanes, n_blocks>(x, v, size, blocks, mix, total);
-  if (size - v >= lanes / 2)
-    v = mixed_dot_chunk<lanes / 2, n_blocks>(x, v, size, blocks, mix, total);
-  if (size - v >= lanes / 4)
-    v = mixed_dot_chunk<lanes / 4, n_blocks>(x, v, size, blocks, mix, total);
-  for (; v < size; ++v) {
-    T mixed = mix[0] * blocks[0][v];
-    for (int j = 1; j < n_blocks; ++j) mixed += mix[j] * blocks[j][v];
-    total += x[v] * mixed;
-  }
-  return total;
-}
-
-}  // namespace detail
 
 template <class T>
 class Lifted {
@@ -79,36 +36,12 @@ class Lifted {
 
   // lifted_i · W_c = Σ_j γ_ij (W_jc · [φ_i; B]).
   T dot(Index row, const RowView<T>& x, const T* weights, Index n_classes, Index cls) const {
-    const Column* anchors = codes_.anchors_of(row);
     const T* mix = codes_.weights_of(row);
-    const Index width = block_width();
-    const auto block = [&](Index j) { return weights + (anchors[j] * n_classes + cls) * width; };
-    T bias_sum = 0;
-    for (Index j = 0; j < codes_.k; ++j) bias_sum += mix[j] * block(j)[width - 1];
-    T sum = bias_ * bias_sum;
+    T sum = 0;
     Index j = 0;
-    if (x.is_dense()) {
-      for (; j + 8 <= codes_.k; j += 8) {
-        const T* blocks[8] = {block(j),     block(j + 1), block(j + 2), block(j + 3),
-                              block(j + 4), block(j + 5), block(j + 6), block(j + 7)};
-        sum += detail::mixed_dot<8>(x.values, x.size, blocks, mix + j);
-      }
-      for (; j + 4 <= codes_.k; j += 4) {
-        const T* blocks[4] = {block(j), block(j + 1), block(j + 2), block(j + 3)};
-        sum += detail::mixed_dot<4>(x.values, x.size, blocks, mix + j);
-      }
-      for (; j < codes_.k; ++j) {
-        const T* blocks[1] = {block(j)};
-        sum += detail::mixed_dot<1>(x.values, x.size, blocks, mix + j);
-      }
-    } else {
-      for (; j < codes_.k; ++j) {
-        const T* w = block(j);
-        T part = 0;
-        for (Index v = 0; v < x.size; ++v) part += x.values[v] * w[x.columns[v]];
-        sum += mix[j] * part;
-      }
-    }
+    for (; j + 8 <= codes_.k; j += 8) sum += dot_blocks<8>(row, j, x, mix, weights, n_classes, cls);
+    for (; j + 4 <= codes_.k; j += 4) sum += dot_blocks<4>(row, j, x, mix, weights, n_classes, cls);
+    for (; j < codes_.k; ++j) sum += dot_blocks<1>(row, j, x, mix, weights, n_classes, cls);
     return sum;
   }
 
@@ -122,8 +55,7 @@ class Lifted {
       if (scale == 0) continue;
       T* w = weights + (anchors[j] * n_classes + cls) * width;
       if (x.is_dense()) {
-#pragma omp simd
-        for (Index v = 0; v < x.size; ++v) w[v] += scale * x.values[v];
+        add_scaled(x.values, x.size, scale, w);
       } else {
         for (Index v = 0; v < x.size; ++v) w[x.columns[v]] += scale * x.values[v];
       }
@@ -140,6 +72,24 @@ class Lifted {
   }
 
  private:
+  // The share of anchors j … j+n-1 in `dot`.
+  template <int n>
+  T dot_blocks(Index row, Index j, const RowView<T>& x, const T* mix, const T* weights,
+               Index n_classes, Index cls) const {
+    const Column* anchors = codes_.anchors_of(row) + j;
+    const Index width = block_width();
+    const T* blocks[n];
+    for (int i = 0; i < n; ++i) blocks[i] = weights + (anchors[i] * n_classes + cls) * width;
+    if (x.is_dense()) return mixed_dot<n>(x.values, x.size, bias_, blocks, mix + j);
+    T sum = 0;
+    for (int i = 0; i < n; ++i) {
+      T part = bias_ * blocks[i][width - 1];
+      for (Index v = 0; v < x.size; ++v) part += x.values[v] * blocks[i][x.columns[v]];
+      sum += mix[j + i] * part;
+    }
+    return sum;
+  }
+
   Rows<T> rows_;
   Codes<T> codes_;
   T bias_;

@@ -292,6 +292,16 @@ def test_numbered_header(tmp_path):
     assert data.X_train.shape == (2, 4)
 
 
+@pytest.mark.parametrize("label", ["0", "no"])
+def test_row_numbers_are_left_out(label, tmp_path):
+    """A nameless first column of row numbers is no feature; one with repeats is."""
+    text = ",a,label\n{},1.5,1\n3,2.5,{}\n"
+    data = read_table(write(tmp_path / "a.csv", text.format(7, label)))
+    assert data.feature_names == ("a",)
+    data = read_table(write(tmp_path / "b.csv", text.format(3, label)))
+    assert data.feature_names == ("", "a")
+
+
 def test_labels_that_are_not_whole_numbers(tmp_path):
     """Labels with decimals stay what they are; 1.0 is the integer 1."""
     assert read_table(write(tmp_path / "a.csv", "1,0.5\n2,1.0\n")).y_train.tolist() == [0.5, 1.0]

@@ -369,7 +369,8 @@ def read_table(path: str | Path, *, target: str | int | None = None) -> Dataset:
     -------
     Dataset
         CSR rows for LIBSVM files. Text columns of a table are one-hot encoded, a missing value
-        among them as a value of its own. Labels are integers where all are whole numbers.
+        among them as a value of its own. A nameless first column of row numbers is left out.
+        Labels are integers where all are whole numbers.
 
     Raises
     ------
@@ -589,6 +590,7 @@ def _read_delimited(path: Path, target: str | int | None) -> Dataset:
     feature_columns = [j for j in range(len(layout.names)) if j != label_column]
     numbers = _read_numbers(layout)
     if numbers is not None:
+        feature_columns = _without_row_numbers(layout, feature_columns, numbers[:, 0])
         names = tuple(layout.names[j] for j in feature_columns)
         y = _tidy_labels(numbers[:, label_column])
         return Dataset(_table_name(path), numbers[:, feature_columns], y, feature_names=names)
@@ -598,6 +600,7 @@ def _read_delimited(path: Path, target: str | int | None) -> Dataset:
     columns = _read_columns(layout, is_text)
     y = _labels(layout, columns, label_column)
     _refuse_missing_numbers(layout, columns, feature_columns)
+    feature_columns = _without_row_numbers(layout, feature_columns, columns.values[0])
     X, names = _encode_features(layout, columns, feature_columns)
     return Dataset(_table_name(path), X, y, feature_names=names)
 
@@ -730,6 +733,22 @@ def _read_numbers(layout: _Layout) -> np.ndarray | None:
         return None
     as_expected = numbers.shape[1] == len(layout.names) and np.isfinite(numbers).all()
     return numbers if as_expected else None
+
+
+def _without_row_numbers(
+    layout: _Layout, feature_columns: list[int], first: np.ndarray
+) -> list[int]:
+    """Leave out a nameless first column of row numbers, which data frames are written with.
+
+    Where rows are sorted by class, such a column would give the labels away.
+    """
+    is_index = (
+        layout.names[0] == ""
+        and first.dtype.kind == "f"
+        and np.array_equal(first, np.round(first))
+        and len(np.unique(first)) == len(first)
+    )
+    return [j for j in feature_columns if j != 0] if is_index else feature_columns
 
 
 def _find_text_columns(layout: _Layout) -> np.ndarray:

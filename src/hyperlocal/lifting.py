@@ -23,8 +23,8 @@ _KINDS = {np.dtype(np.float32): _core.LiftedFloat32, np.dtype(np.float64): _core
 
 # Numbers of one block's gathered rows and of its partial scores: some megabytes.
 NUMBERS_PER_BLOCK = 1 << 21
-# From this many multiply-adds per (row, anchor) on, gathering rows for a GEMM pays.
-GEMM_WORK = 2_000
+# From this many columns on, gathering rows by anchor for a GEMM beats one compiled pass over them.
+COLUMNS_FOR_GEMM = 16
 
 
 class LiftedRows:
@@ -103,8 +103,8 @@ class LiftedRows:
         return max(256, min(8192, NUMBERS_PER_BLOCK // max(1, per_row)))
 
     def block_scores(self, weights: np.ndarray, begin: int, end: int, out: np.ndarray) -> None:
-        """Scores of rows ``begin … end-1``: by GEMM, anchor by anchor, where that pays."""
-        if self.is_dense and self.width * weights.shape[1] >= GEMM_WORK:
+        """Scores of rows ``begin … end-1``: one GEMM per anchor where there are many columns."""
+        if self.is_dense and weights.shape[1] >= COLUMNS_FOR_GEMM:
             self._scores_by_anchor(weights, begin, end, out)
         else:
             self.core.scores(begin, end, weights, out)

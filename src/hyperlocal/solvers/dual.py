@@ -24,6 +24,9 @@ _KINDS = {np.dtype(np.float32): _core.DualFloat32, np.dtype(np.float64): _core.D
 EPOCHS_BETWEEN_CHECKS = 30
 # The estimated gap must fall below this share of the tolerated gap before a full check.
 SETTLED = 0.5
+# Variables beyond this share of the last epoch's largest violation are switched off. LIBLINEAR has 1;
+# earlier is faster, and the full check repairs what went too far.
+SHRINKING = 0.2
 # Columns of an epoch's report, and of the bounds beyond which variables are switched off.
 GAP, GAIN, LARGEST, SMALLEST = range(4)
 ABOVE, BELOW = range(2)
@@ -139,8 +142,8 @@ class _Descent:
         self.estimates[awake] = reports[awake, GAP]
         # A bound without violations on its side switches nothing off.
         largest, smallest = reports[:, LARGEST], reports[:, SMALLEST]
-        self.bounds[:, ABOVE] = np.where(largest > 0, largest, np.inf)
-        self.bounds[:, BELOW] = np.where(smallest < 0, smallest, -np.inf)
+        self.bounds[:, ABOVE] = np.where(largest > 0, SHRINKING * largest, np.inf)
+        self.bounds[:, BELOW] = np.where(smallest < 0, SHRINKING * smallest, -np.inf)
         tolerated = self.settled_share * self.tol * np.abs(self.dual_values + self.estimates)
         if self.estimates.sum() <= tolerated.sum():
             self._rest(awake)

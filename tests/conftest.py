@@ -1,0 +1,17 @@
+"""Settings of all tests."""
+
+import pytest
+from hypothesis import settings
+
+from hyperlocal.threads import Workers
+
+# The same examples on every run: a failure is a bug, never bad luck.
+settings.register_profile("stable", derandomize=True, deadline=None, max_examples=25, database=None)
+settings.load_profile("stable")
+
+
+@pytest.fixture
+def workers():
+    """One thread."""
+    with Workers(1) as pool:
+        yield pool
