@@ -41,6 +41,22 @@ struct DualState {
   std::uint8_t* active;  // N × c
 };
 
+// How many visits ahead memory is asked for.
+constexpr Index visits_ahead = 6;
+
+template <class T>
+void prefetch_visit(const DualProblem<T>& problem, const DualState<T>& state, const Index* order,
+                    Index visit, Index n_visits) {
+  if (visit + visits_ahead >= n_visits) return;
+  const Index row = order[visit + visits_ahead];
+  problem.lifted.prefetch_row(row);
+  prefetch(state.alpha + row * problem.n_columns);
+  prefetch(state.active + row * problem.n_columns);
+  prefetch(problem.target + row);
+  prefetch(problem.costs + row);
+  prefetch(problem.squared_norms + row);
+}
+
 // What an epoch tells about a column: the duality gap as seen at the visits, the growth of D, and
 // the range of the projected gradients.
 struct ColumnReport {
@@ -111,6 +127,7 @@ void dual_epoch(const DualProblem<T>& problem, DualState<T> state, const Index* 
                 ColumnReport* reports) {
   RowBuffer<T> buffer;
   for (Index visit = 0; visit < n_visits; ++visit) {
+    prefetch_visit(problem, state, order, visit, n_visits);
     const Index row = order[visit];
     const std::uint8_t* active = state.active + row * problem.n_columns;
     Index column = column_begin;
@@ -234,6 +251,7 @@ void crammer_singer_epoch(const DualProblem<T>& problem, DualState<T> state, con
   std::vector<double> g(n_columns), next(n_columns);
   std::vector<Column> ranking(n_columns);
   for (Index visit = 0; visit < n_visits; ++visit) {
+    prefetch_visit(problem, state, order, visit, n_visits);
     const Index row = order[visit];
     if (!state.active[row * n_columns]) continue;
     const RowView<T> x = problem.lifted.fetch(row, buffer);

@@ -33,6 +33,11 @@ class Lifted {
   Index n_rows() const { return rows_.n_rows(); }
   Index block_width() const { return rows_.width() + 1; }
   RowView<T> fetch(Index row, RowBuffer<T>& buffer) const { return rows_.fetch(row, buffer); }
+  void prefetch_row(Index row) const {
+    rows_.prefetch_row(row);
+    prefetch(codes_.anchors_of(row));
+    prefetch(codes_.weights_of(row));
+  }
 
   // lifted_i · W_c = Σ_j γ_ij (W_jc · [φ_i; B]).
   T dot(Index row, const RowView<T>& x, const T* weights, Index n_classes, Index cls) const {

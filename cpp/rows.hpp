@@ -4,9 +4,12 @@
 // stays in the first-level cache: N·d numbers are kept and moved instead of N·d(d+3)/2.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
+
+#include "simd.hpp"
 
 namespace hyperlocal {
 
@@ -53,6 +56,14 @@ class Rows {
   Index n_rows() const { return n_rows_; }
   bool is_dense() const { return starts_ == nullptr; }
   Index width() const { return quadratic_ ? quadratic_width(n_features_) : n_features_; }
+
+  // The first bytes of a row that will be fetched soon; the hardware follows a long row by itself.
+  void prefetch_row(Index row) const {
+    if (!is_dense()) return prefetch(starts_ + row);
+    const T* start = values_ + row * n_features_;
+    const Index line = static_cast<Index>(64 / sizeof(T));
+    for (Index v = 0; v < std::min(n_features_, 4 * line); v += line) prefetch(start + v);
+  }
 
   RowView<T> fetch(Index row, RowBuffer<T>& buffer) const {
     const RowView<T> stored = is_dense() ? dense(row) : sparse(row);

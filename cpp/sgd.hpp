@@ -77,6 +77,7 @@ void sgd_epoch(const SgdProblem<T>& problem, SgdState<T>& state, const SgdSchedu
   std::vector<T> scores(problem.n_columns), pulls(problem.n_columns);
   Index until_decay = schedule.skip;
   for (Index visit = 0; visit < n_visits; ++visit) {
+    if (visit + 6 < n_visits) problem.lifted.prefetch_row(order[visit + 6]);
     const Index row = order[visit];
     const RowView<T> x = problem.lifted.fetch(row, buffer);
     for (Index column = column_begin; column < column_end; ++column)

@@ -72,6 +72,16 @@ struct Lanes {
 
 #endif
 
+// Asks for memory that will be read soon: rows are visited in random order, and without this the
+// visits of short rows would mostly wait.
+inline void prefetch(const void* address) {
+#if defined(__GNUC__) || defined(__clang__)
+  __builtin_prefetch(address);
+#else
+  (void)address;
+#endif
+}
+
 // Numbers in one 32-byte register.
 template <class T>
 constexpr int lanes_per_register = static_cast<int>(32 / sizeof(T));

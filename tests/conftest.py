@@ -6,7 +6,7 @@ from hypothesis import settings
 from hyperlocal.threads import Workers
 
 # The same examples on every run: a failure is a bug, never bad luck.
-settings.register_profile("stable", derandomize=True, deadline=None, max_examples=25, database=None)
+settings.register_profile("stable", derandomize=True, deadline=None, max_examples=50, database=None)
 settings.load_profile("stable")
 
 

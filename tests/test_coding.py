@@ -104,7 +104,7 @@ def test_of_equally_near_anchors_the_first_is_chosen(drawn):
 
 
 @every_coding
-@pytest.mark.parametrize("shift", [1e3, 1e6, 1e8])
+@pytest.mark.parametrize("shift", [1e3, 1e7])
 def test_codes_do_not_depend_on_the_origin(name, shift):
     """Rows and anchors moved far from the origin together keep their codes."""
     # Multiples of 2⁻¹⁰ stay exact under the shift: only the computation of distances can differ.

@@ -24,7 +24,7 @@ def check_code_on(code_on: Any) -> None:
                 f"code_on must be 'input', 'features', column indices or a transformer, "
                 f"not {code_on!r}."
             )
-    elif not hasattr(code_on, "transform") and np.ndim(code_on) != 1:
+    elif isinstance(code_on, type) or (not hasattr(code_on, "transform") and np.ndim(code_on) != 1):
         raise TypeError(
             "code_on must be 'input', 'features', a list of column indices (or a boolean mask) or "
             f"a transformer, not {code_on!r}."

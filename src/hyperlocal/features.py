@@ -13,10 +13,10 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.kernel_approximation import Nystroem
 from sklearn.utils.extmath import randomized_svd
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from .rows import core_rows, quadratic_width, take_rows
-from .validation import FLOATS, canonical, check_choice
+from .validation import FLOATS, canonical, check_choice, check_number
 
 FEATURE_MAPS = (
     "auto", None, "identity", "bias_only", "quadratic", "additive_chi2", "intersection", "nystroem",
@@ -182,7 +182,7 @@ class TransformerMap(FeatureMap):
     def feature_names(self, names: np.ndarray) -> np.ndarray:
         """The transformer's own names, or φ0, φ1, …"""
         try:
-            return np.asarray(self.transformer.get_feature_names_out(), dtype=object)
+            return np.asarray(self.transformer.get_feature_names_out(names), dtype=object)
         except (AttributeError, NotImplementedError, ValueError):
             return np.array([f"φ{i}" for i in range(self._width)], dtype=object)
 
@@ -238,11 +238,13 @@ class AdditiveKernelMap(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> AdditiveKernelMap:
         """Check the arguments; nothing is learned."""
         check_choice("kernel", self.kernel, self._PERIODS)
+        check_number("n_steps", self.n_steps, integer=True, above=1, inclusive=True)
         validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS))
         return self
 
     def transform(self, X: Any) -> Any:
         """Map rows, dense or CSR."""
+        check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS), reset=False)
         if not sp.issparse(X):
             return np.hstack(self._components(X))
@@ -281,7 +283,9 @@ def check_feature_map(feature_map: Any) -> None:
     """Raise unless ``feature_map`` is a known name or a transformer."""
     if isinstance(feature_map, str) or feature_map is None:
         check_choice("feature_map", feature_map, FEATURE_MAPS)
-    elif not (hasattr(feature_map, "fit") and hasattr(feature_map, "transform")):
+    elif isinstance(feature_map, type) or not (
+        hasattr(feature_map, "fit") and hasattr(feature_map, "transform")
+    ):
         raise TypeError(
             f"feature_map must be one of {list(FEATURE_MAPS)} or a transformer, "
             f"not {feature_map!r}."
@@ -339,11 +343,15 @@ def _principal_axes(
     mean = weights @ X
     scaled = (X - mean) * np.sqrt(weights)[:, None]
     if X.shape[1] <= WIDEST_COVARIANCE:
-        _, vectors = np.linalg.eigh(scaled.T @ scaled)
-        axes = vectors[:, ::-1][:, :n_axes].T
+        variances, vectors = np.linalg.eigh(scaled.T @ scaled)
+        variances, axes = variances[::-1][:n_axes], vectors.T[::-1][:n_axes]
     else:
         seed = int(rng.integers(np.iinfo(np.int32).max))
-        _, _, axes = randomized_svd(scaled, n_axes, random_state=seed)
+        _, deviations, axes = randomized_svd(scaled, n_axes, random_state=seed)
+        variances = deviations**2
+    # Directions in which the rows do not vary would be arbitrary.
+    rounding = X.shape[1] * np.finfo(X.dtype).eps * variances[0]
+    axes = axes[: max(1, np.count_nonzero(variances > rounding))]
     # A fixed sign: the largest entry of each axis is positive.
     largest = np.abs(axes).argmax(axis=1)
     axes = axes * np.sign(axes[np.arange(len(axes)), largest])[:, None]

@@ -43,7 +43,9 @@ class Explanation:
         """Contributions to the score of one class."""
         position = np.flatnonzero(self.classes == label)
         if not len(position):
-            raise ValueError(f"no score for {label!r}; there are scores for {list(self.classes)}.")
+            raise ValueError(
+                f"no score for {label!r}; there are scores for {self.classes.tolist()}."
+            )
         return self.contributions[position[0]]
 
     def __str__(self) -> str:

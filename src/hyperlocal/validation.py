@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils import check_random_state
+from sklearn.utils.extmath import row_norms
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
@@ -43,8 +45,9 @@ class LabelledRows:
 
 def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Validate feature rows: float32 or float64, dense in C order or canonical CSR."""
-    X = validate_data(estimator, X, reset=reset, **_array_rules())
-    return canonical(X)
+    X = canonical(validate_data(estimator, X, reset=reset, **_array_rules()))
+    _check_magnitude(X)
+    return X
 
 
 def check_labelled_rows(
@@ -63,15 +66,23 @@ def check_labelled_rows(
     """
     X, y = validate_data(estimator, X, y, reset=reset, **_array_rules())
     X = canonical(X)
-    check_classification_targets(y)
+    _check_magnitude(X)
+    _check_labels(y)
     weights = check_sample_weight(sample_weight, X.shape[0])
     if not weights.all():
         kept = np.flatnonzero(weights)
         X, y, weights = canonical(X[kept]), y[kept], weights[kept]
     classes, target = _encode_labels(y, classes)
     if class_weight is not None:
-        weights = weights * _class_weights(class_weight, classes, target, y)[target]
+        weights = weights * _class_weights(class_weight, classes, target, weights)[target]
     return LabelledRows(X, target, classes, weights)
+
+
+def _check_labels(y: np.ndarray) -> None:
+    try:
+        check_classification_targets(y)
+    except TypeError as error:  # labels are sorted
+        raise TypeError("y mixes labels of different types; give labels of one type.") from error
 
 
 def _array_rules() -> dict[str, Any]:
@@ -95,11 +106,25 @@ def canonical(X: Any) -> Any:
     return X
 
 
+def _check_magnitude(X: Any) -> None:
+    """Raise where products of features overflow: norms would be infinite, scores NaN."""
+    with np.errstate(over="ignore"):
+        largest = float(row_norms(X, squared=True).max())
+    if largest >= math.sqrt(np.finfo(X.dtype).max):
+        raise ValueError(
+            f"X holds rows of norm {math.sqrt(largest):.0e}; their products overflow in {X.dtype}. "
+            "Scale the features first, for instance with make_pipeline(StandardScaler(), ...)."
+        )
+
+
 def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
     """Weights as float64; raises on a wrong shape, negative, non-finite or all-zero weights."""
     if sample_weight is None:
         return np.ones(n_rows)
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    weights = np.asarray(sample_weight)
+    if weights.dtype.kind not in "biuf":
+        raise TypeError(f"sample_weight must hold real numbers, not values of {weights.dtype}.")
+    weights = weights.astype(np.float64)
     if weights.ndim == 0:
         weights = np.full(n_rows, float(weights))
     if weights.shape != (n_rows,):
@@ -120,8 +145,8 @@ def _encode_labels(y: np.ndarray, classes: np.ndarray | None) -> tuple[np.ndarra
         classes, target = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise ValueError(
-                f"y has one class only ({classes[0]!r}, after rows of weight zero were left out); "
-                "a classifier needs at least two classes."
+                f"y has one class only, {classes.tolist()[0]!r} (rows of weight zero do not "
+                "count); a classifier needs at least two classes."
             )
         return classes, target.astype(np.int32)
     position = np.clip(np.searchsorted(classes, y), 0, len(classes) - 1)
@@ -135,19 +160,28 @@ def _encode_labels(y: np.ndarray, classes: np.ndarray | None) -> tuple[np.ndarra
 
 
 def _class_weights(
-    class_weight: Any, classes: np.ndarray, target: np.ndarray, y: np.ndarray
+    class_weight: Any, classes: np.ndarray, target: np.ndarray, sample_weight: np.ndarray
 ) -> np.ndarray:
-    if isinstance(class_weight, str) and class_weight != "balanced":
-        raise ValueError(f"class_weight must be a dict, 'balanced' or None, not {class_weight!r}.")
+    """One weight per class; "balanced" counts a row of weight two as the row twice."""
     if isinstance(class_weight, dict):
-        weights = np.array([class_weight.get(label, 1.0) for label in classes.tolist()], float)
-    else:
-        present = np.unique(target)
+        weights = _weights_by_label(class_weight, classes.tolist())
+    elif isinstance(class_weight, str) and class_weight == "balanced":
+        mass = np.bincount(target, weights=sample_weight, minlength=len(classes))
+        present = mass > 0
         weights = np.ones(len(classes))
-        weights[present] = compute_class_weight(class_weight, classes=classes[present], y=y)
+        weights[present] = mass.sum() / (np.count_nonzero(present) * mass[present])
+    else:
+        raise ValueError(f"class_weight must be a dict, 'balanced' or None, not {class_weight!r}.")
     if (weights <= 0).any() or not np.isfinite(weights).all():
         raise ValueError("class_weight must give every class a positive, finite weight.")
     return weights
+
+
+def _weights_by_label(class_weight: dict[Any, float], labels: list[Any]) -> np.ndarray:
+    unknown = [label for label in class_weight if label not in labels]
+    if unknown and any(label not in class_weight for label in labels):
+        raise ValueError(f"class_weight names {unknown}, but the classes in y are {labels}.")
+    return np.array([class_weight.get(label, 1.0) for label in labels], dtype=float)
 
 
 def warn_about_scales(X: Any) -> None:
@@ -188,6 +222,22 @@ def check_number(
     in_range = number >= above if inclusive else number > above
     if not (in_range and np.isfinite(number)):
         raise ValueError(f"{name} must be {word} {bound}, not {value!r}.")
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Raise a TypeError that names the argument unless ``value`` is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False, not {value!r}.")
+
+
+def check_n_jobs(n_jobs: Any) -> None:
+    """Raise unless ``n_jobs`` is None or an integer other than zero."""
+    if n_jobs is None:
+        return
+    if isinstance(n_jobs, (bool, np.bool_)) or not isinstance(n_jobs, Integral):
+        raise TypeError(f"n_jobs must be None or an integer, not {n_jobs!r}.")
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0; give a number of threads, or -1 for all cores.")
 
 
 def make_generator(random_state: Any) -> np.random.Generator:

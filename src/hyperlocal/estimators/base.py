@@ -32,7 +32,9 @@ from ..threads import Workers, row_blocks
 from ..validation import (
     LabelledRows,
     check_choice,
+    check_flag,
     check_labelled_rows,
+    check_n_jobs,
     check_number,
     check_rows,
     make_generator,
@@ -43,6 +45,12 @@ SOLVERS = ("dual", "sgd", "qp")
 MULTI_CLASS = ("ovr", "crammer_singer")
 ROWS_PER_PREDICTION_BLOCK = 32_768
 NUMBERS_PER_EXPLANATION_BLOCK = 1 << 22
+# What gate and feature map are made from: a warm start keeps them only while these stay.
+GATE_ARGUMENTS = (
+    "n_anchors", "n_neighbors", "coding", "beta", "anchors", "feature_map", "code_on",
+)  # fmt: skip
+# What a fresh fit must not find from an earlier one.
+FITTED_STATE = ("classes_", "_weights", "_alpha", "_sgd_state", "_stream_rng")
 
 
 def _solver_is_sgd(estimator: Any) -> bool:
@@ -63,7 +71,12 @@ class LocallyLinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimat
     _gate: Gate
     _feature_map: FeatureMap
     _code_space: CodeSpace
+    _made_from: dict[str, Any]
+    _bias: float
+    _unit_rows: bool
     _weights: np.ndarray
+    _visits: int
+    _lambda: float
     _sgd_state: sgd.SgdState
     _stream_rng: np.random.Generator
 
@@ -93,10 +106,14 @@ class LocallyLinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         keep = self._can_continue(data)
         with Workers(self.n_jobs) as workers:
             if not keep:
-                self.__dict__.pop("_alpha", None)
+                self._forget()
                 self._fit_gate(data, rng, workers)
-            lifted = self._lift_training_rows(data.X, workers)
-            result = self._solve(self._problem(lifted, data), rng, keep)
+            self._fix_lifting()
+            problem = self._problem(self._lift_training_rows(data.X, workers), data)
+            result = self._solve(problem, rng, keep)
+        self.__dict__.pop("_sgd_state", None)
+        self._visits = result.n_iter * data.X.shape[0]
+        self._lambda = 1.0 / float(problem.costs.sum(dtype=np.float64))
         self._take(result, data.classes)
         return self
 
@@ -106,13 +123,14 @@ class LocallyLinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimat
 
         The first batch places the anchors (unless they are given), finds ``beta`` and the first
         step size, and sets ``λ = 1/Σ_i C s_i`` over its rows; the schedule is that of ``fit``.
+        After ``fit``, training goes on from the fitted model.
 
         Parameters
         ----------
         X : {array-like, CSR} of shape (n_rows, n_features)
         y : array-like of shape (n_rows,)
         classes : array-like, default=None
-            All labels there will be; needed at the first call.
+            All labels there will be; needed at the first call, unless ``fit`` came before.
         sample_weight : array-like of shape (n_rows,), default=None
 
         Returns
@@ -120,29 +138,61 @@ class LocallyLinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         self
         """
         self._check_arguments()
-        first = not hasattr(self, "_sgd_state")
-        if first and classes is None:
-            raise ValueError("classes must be given at the first call of partial_fit.")
-        known = np.unique(classes) if first else self.classes_
-        if len(known) < 2:
-            raise ValueError("classes must name at least two classes.")
+        first = not hasattr(self, "classes_")
+        known = self._known_classes(classes, first)
         data = check_labelled_rows(
             self, X, y, sample_weight, self.class_weight, classes=known, reset=first
         )
-        rng = make_generator(self.random_state) if first else self._stream_rng
+        if first:
+            self._forget()
+        if not hasattr(self, "_stream_rng"):
+            self._stream_rng = make_generator(self.random_state)
+        rng = self._stream_rng
         with Workers(self.n_jobs) as workers:
             if first:
                 self._fit_gate(data, rng, workers)
+                self._fix_lifting()
             else:
                 data = _cast(data, self._weights.dtype)
             problem = self._problem(self._lift_training_rows(data.X, workers), data)
             if first:
-                self._sgd_state, self._stream_rng = sgd.start_state(problem, rng), rng
+                self._sgd_state = sgd.start_state(problem, rng)
+            elif not hasattr(self, "_sgd_state"):
+                self._sgd_state = self._resumed_state(problem)
             sgd.run_epoch(problem, self._sgd_state, rng)
             objective = problem.objective(self._sgd_state.average, penalize_intercept=False)
         batches = 1 if first else self.n_iter_ + 1
         self._take(SolverResult(self._sgd_state.average, batches, objective, np.nan, True), known)
         return self
+
+    def _known_classes(self, classes: Any, first: bool) -> np.ndarray:
+        if first and classes is None:
+            raise ValueError("classes must be given at the first call of partial_fit.")
+        if classes is None:
+            return self.classes_
+        known = np.unique(classes)
+        if len(known) < 2:
+            raise ValueError("classes must name at least two classes.")
+        if not first and not np.array_equal(known, self.classes_):
+            raise ValueError(
+                f"classes={known.tolist()} differ from those of the first call, "
+                f"{self.classes_.tolist()}."
+            )
+        return known
+
+    def _resumed_state(self, problem: Problem) -> sgd.SgdState:
+        """The state of a run that arrived at the fitted weights."""
+        weights = self._weights_for(problem)
+        t0 = 1.0 / self._lambda
+        return sgd.SgdState(weights.copy(), weights.copy(), self._visits, self._lambda, t0)
+
+    def _weights_for(self, problem: Problem) -> np.ndarray:
+        """The last weights, with as many columns as the problem has."""
+        if self._weights.shape[1] == problem.n_columns:
+            return self._weights
+        # Two classes trained jointly: each gets half of the difference of their scores.
+        half = self._weights * self._weights.dtype.type(0.5)
+        return np.concatenate([-half, half], axis=1)
 
     def _check_arguments(self) -> None:
         check_gate_arguments(self)
@@ -152,6 +202,11 @@ class LocallyLinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         check_number("tol", self.tol, inclusive=True)
         check_number("max_iter", self.max_iter, integer=True, above=1, inclusive=True)
         check_number("intercept_scaling", self.intercept_scaling, inclusive=True)
+        check_flag("normalize", self.normalize)
+        check_flag("warm_start", self.warm_start)
+        check_n_jobs(self.n_jobs)
+        if not isinstance(self.verbose, bool):
+            check_number("verbose", self.verbose, integer=True, inclusive=True)
         check_choice("loss", self.loss, LOSSES)
         check_choice("solver", self.solver, SOLVERS)
         check_choice("multi_class", self.multi_class, MULTI_CLASS)
@@ -168,6 +223,11 @@ class LocallyLinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimat
     def _feature_map_argument(self) -> Any:
         return self.feature_map
 
+    def _forget(self) -> None:
+        """Drop the last fit: should this one be interrupted, no half of it remains in use."""
+        for name in FITTED_STATE:
+            self.__dict__.pop(name, None)
+
     def _fit_gate(self, data: LabelledRows, rng: np.random.Generator, workers: Workers) -> None:
         """Feature map, anchors and gate, each from the training rows."""
         y = data.classes[data.target]
@@ -182,6 +242,15 @@ class LocallyLinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimat
             space, data.sample_weight, anchors, self.n_neighbors, self.coding, self.beta,
             rng, workers,
         )  # fmt: skip
+        self._made_from = self._gate_arguments()
+
+    def _gate_arguments(self) -> dict[str, Any]:
+        arguments = self.get_params(deep=True).items()
+        return {name: value for name, value in arguments if name.split("__")[0] in GATE_ARGUMENTS}
+
+    def _fix_lifting(self) -> None:
+        """Keep what prediction needs, so that ``set_params`` acts at the next fit only."""
+        self._bias, self._unit_rows = float(self.intercept_scaling), bool(self.normalize)
 
     def _lift_training_rows(self, X: Any, workers: Workers) -> LiftedRows:
         return self._lift(X, self._encode(X, workers), workers)
@@ -193,7 +262,7 @@ class LocallyLinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         stored = self._feature_map.stored(X)
         return LiftedRows(
             self._feature_map.rows(stored), codes, self._gate.n_anchors,
-            float(self.intercept_scaling), bool(self.normalize), workers,
+            self._bias, self._unit_rows, workers,
             is_dense=not sp.issparse(stored),
         )  # fmt: skip
 
@@ -214,11 +283,10 @@ class LocallyLinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimat
             options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "rng": rng}
             options["monitor"] = monitor.epoch
             if self.solver == "sgd":
-                collapsed = len(getattr(self, "classes_", ())) == 2 and problem.n_columns == 2
-                start = self._weights if keep and not collapsed else None
+                start = self._weights_for(problem) if keep else None
                 return sgd.solve(problem, start=start, **options)
             alpha = getattr(self, "_alpha", None) if keep else None
-            if alpha is not None and alpha.shape != (problem.lifted.n_rows, problem.n_columns):
+            if alpha is not None and not _suits(alpha, problem):
                 alpha = None
             return dual.solve(problem, alpha=alpha, **options)
         finally:
@@ -232,6 +300,7 @@ class LocallyLinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimat
             and self._weights.dtype == data.X.dtype
             and np.array_equal(self.classes_, data.classes)
             and self._feature_map.n_features_in == data.X.shape[1]
+            and _equal_arguments(self._made_from, self._gate_arguments())
         )
 
     def _take(self, result: SolverResult, classes: np.ndarray) -> None:
@@ -245,6 +314,7 @@ class LocallyLinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         self.objective_ = result.objective
         self.duality_gap_ = result.duality_gap
         self.history_ = result.history
+        self.__dict__.pop("_alpha", None)
         if self.warm_start and result.alpha is not None:
             self._alpha = result.alpha
         if not result.converged:
@@ -340,13 +410,16 @@ class LocallyLinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         Parameters
         ----------
         row : array-like of shape (n_features,) or (1, n_features)
+            A row of a DataFrame too.
 
         Returns
         -------
         Explanation
             Print it to read it.
         """
-        if not sp.issparse(row) and np.ndim(row) == 1:
+        if hasattr(row, "to_frame"):  # a pandas Series keeps its feature names
+            row = row.to_frame().T
+        elif not sp.issparse(row) and np.ndim(row) == 1:
             row = np.asarray(row).reshape(1, -1)
         X = self._check_fitted_rows(row)
         if X.shape[0] != 1:
@@ -390,7 +463,7 @@ class LocallyLinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimat
             for anchors, gate in zip(lifted.anchors.T, lifted.gate.T, strict=True):
                 local += gate[:, None, None] * self._weights[anchors]
             coef, shift = self._feature_map.pull_back(rows, local[..., :-1])
-            yield coef, local[..., -1] * local.dtype.type(self.intercept_scaling) + shift
+            yield coef, local[..., -1] * local.dtype.type(self._bias) + shift
 
     # ---- fitted attributes ---------------------------------------------------------------------
 
@@ -412,7 +485,7 @@ class LocallyLinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimat
     @property
     def intercept_(self) -> np.ndarray:
         """Intercepts of the local models, ``(n_anchors, n_columns)``."""
-        return self._weights[..., -1] * self._weights.dtype.type(self.intercept_scaling)
+        return self._weights[..., -1] * self._weights.dtype.type(self._bias)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -423,3 +496,26 @@ class LocallyLinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimat
 def _cast(data: LabelledRows, dtype: Any) -> LabelledRows:
     X = data.X.astype(dtype, copy=False)
     return LabelledRows(X, data.target, data.classes, data.sample_weight)
+
+
+def _suits(alpha: np.ndarray, problem: Problem) -> bool:
+    """Whether dual variables of an earlier fit are feasible, so that a run may start from them."""
+    if alpha.shape != (problem.lifted.n_rows, problem.n_columns):
+        return False
+    if not problem.crammer_singer:
+        return True  # clipped to their bounds by the solver
+    truth = problem.target[:, None] == np.arange(problem.n_columns)
+    most = problem.costs if problem.loss == "hinge" else np.inf
+    sums = np.abs(alpha.sum(axis=1, dtype=np.float64))
+    rounding = 10 * np.finfo(alpha.dtype).eps
+    return bool(
+        (alpha[~truth] <= 0).all()
+        and (alpha[truth] <= most * (1 + rounding)).all()
+        and (sums <= rounding * np.abs(alpha).sum(axis=1)).all()
+    )
+
+
+def _equal_arguments(old: dict[str, Any], new: dict[str, Any]) -> bool:
+    return old.keys() == new.keys() and all(
+        old[name] is new[name] or np.array_equal(old[name], new[name]) for name in new
+    )

@@ -12,7 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 from ..anchors import choose_anchors
 from ..gates import Gate, check_gate_arguments, fit_gate
 from ..threads import Workers
-from ..validation import check_rows, check_sample_weight, make_generator, warn_about_scales
+from ..validation import (
+    check_flag,
+    check_n_jobs,
+    check_rows,
+    check_sample_weight,
+    make_generator,
+    warn_about_scales,
+)
 from .base import LocallyLinearClassifier
 
 
@@ -195,6 +202,8 @@ class LocalCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self
         """
         check_gate_arguments(self)
+        check_flag("sparse_output", self.sparse_output)
+        check_n_jobs(self.n_jobs)
         X = check_rows(self, X, reset=True)
         weights = check_sample_weight(sample_weight, X.shape[0])
         kept = np.flatnonzero(weights)
