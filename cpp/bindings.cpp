@@ -56,15 +56,15 @@ struct BoundRows {
   Vector<const Index> starts;
   Rows<T> rows;
 
-  BoundRows(Matrix<const T> x, bool quadratic)
-      : dense(x), rows(x.data(), size(x, 0), size(x, 1), quadratic) {}
+  BoundRows(Matrix<const T> x, bool quadratic, T scale)
+      : dense(x), rows(x.data(), size(x, 0), size(x, 1), quadratic, scale) {}
 
   BoundRows(Vector<const T> x, Vector<const Column> cols, Vector<const Index> begins,
-            Index n_features, bool quadratic)
+            Index n_features, bool quadratic, T scale)
       : values(x),
         columns(cols),
         starts(begins),
-        rows(x.data(), cols.data(), begins.data(), size(begins) - 1, n_features, quadratic) {
+        rows(x.data(), cols.data(), begins.data(), size(begins) - 1, n_features, quadratic, scale) {
     require(size(begins) >= 1 && size(x) == size(cols), "CSR arrays do not fit together");
     require(begins.data()[0] == 0 && begins.data()[size(begins) - 1] == size(x),
             "CSR starts do not span the values");
@@ -156,10 +156,11 @@ template <class T>
 void bind_rows(nb::module_& m, const char* name) {
   using Bound = BoundRows<T>;
   nb::class_<Bound>(m, name)
-      .def(nb::init<Matrix<const T>, bool>(), "dense"_a.noconvert(), "quadratic"_a)
-      .def(nb::init<Vector<const T>, Vector<const Column>, Vector<const Index>, Index, bool>(),
+      .def(nb::init<Matrix<const T>, bool, T>(), "dense"_a.noconvert(), "quadratic"_a,
+           "scale"_a = T(1))
+      .def(nb::init<Vector<const T>, Vector<const Column>, Vector<const Index>, Index, bool, T>(),
            "values"_a.noconvert(), "columns"_a.noconvert(), "starts"_a.noconvert(), "n_features"_a,
-           "quadratic"_a)
+           "quadratic"_a, "scale"_a = T(1))
       .def_prop_ro("n_rows", [](const Bound& b) { return b.rows.n_rows(); })
       .def_prop_ro("width", [](const Bound& b) { return b.rows.width(); })
       .def(

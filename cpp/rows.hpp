@@ -41,17 +41,22 @@ inline Index quadratic_width(Index n_features) {
 template <class T>
 class Rows {
  public:
-  Rows(const T* values, Index n_rows, Index n_features, bool quadratic)
-      : values_(values), n_rows_(n_rows), n_features_(n_features), quadratic_(quadratic) {}
+  Rows(const T* values, Index n_rows, Index n_features, bool quadratic, T scale)
+      : values_(values),
+        n_rows_(n_rows),
+        n_features_(n_features),
+        quadratic_(quadratic),
+        scale_(scale) {}
 
   Rows(const T* values, const Column* columns, const Index* starts, Index n_rows, Index n_features,
-       bool quadratic)
+       bool quadratic, T scale)
       : values_(values),
         columns_(columns),
         starts_(starts),
         n_rows_(n_rows),
         n_features_(n_features),
-        quadratic_(quadratic) {}
+        quadratic_(quadratic),
+        scale_(scale) {}
 
   Index n_rows() const { return n_rows_; }
   bool is_dense() const { return starts_ == nullptr; }
@@ -79,15 +84,17 @@ class Rows {
     return {values_ + start, columns_ + start, starts_[row + 1] - start};
   }
 
-  // φ(x) = [√2 x_i; then for each i: x_i², √2 x_i x_j for j > i], so φ·φ' = (x·x' + 1)² − 1.
+  // With x scaled by s: φ(x) = [√2 x_i; then for each i: x_i², √2 x_i x_j for j > i], so that
+  // φ·φ' = (s² x·x' + 1)² − 1.
   RowView<T> expand_dense(const RowView<T>& x, RowBuffer<T>& buffer) const {
     buffer.values.resize(static_cast<std::size_t>(width()));
     const T root2 = std::sqrt(T(2));
     T* out = buffer.values.data();
-    for (Index i = 0; i < x.size; ++i) *out++ = root2 * x.values[i];
+    for (Index i = 0; i < x.size; ++i) *out++ = root2 * scale_ * x.values[i];
     for (Index i = 0; i < x.size; ++i) {
-      *out++ = x.values[i] * x.values[i];
-      const T scaled = root2 * x.values[i];
+      const T square = scale_ * scale_ * x.values[i];
+      *out++ = square * x.values[i];
+      const T scaled = root2 * square;
       const Index rest = x.size - i - 1;
       const T* others = x.values + i + 1;
 #pragma omp simd
@@ -107,14 +114,15 @@ class Rows {
       buffer.values[position] = value;
       buffer.columns[position++] = static_cast<Column>(column);
     };
-    for (Index i = 0; i < x.size; ++i) put(root2 * x.values[i], x.columns[i]);
+    for (Index i = 0; i < x.size; ++i) put(root2 * scale_ * x.values[i], x.columns[i]);
     for (Index i = 0; i < x.size; ++i) {
       const Index first = x.columns[i];
       // Where the products of feature `first` begin: after the features and the earlier products.
       const Index start = n_features_ + first * n_features_ - first * (first - 1) / 2 - first;
-      put(x.values[i] * x.values[i], start + first);
+      const T square = scale_ * scale_ * x.values[i];
+      put(square * x.values[i], start + first);
       for (Index j = i + 1; j < x.size; ++j)
-        put(root2 * x.values[i] * x.values[j], start + x.columns[j]);
+        put(root2 * square * x.values[j], start + x.columns[j]);
     }
     return {buffer.values.data(), buffer.columns.data(), size};
   }
@@ -125,6 +133,7 @@ class Rows {
   Index n_rows_;
   Index n_features_;
   bool quadratic_;
+  T scale_;
 };
 
 // Σ_v a_v b_v in double precision, in one fixed order, so that equal rows have distance zero.

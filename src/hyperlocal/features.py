@@ -97,17 +97,24 @@ class QuadraticMap(FeatureMap):
     ----------
     n_axes : int or None
         Products are taken of that many principal components of the rows instead of the features.
+    rescale : bool
+        The map sees rows divided by the root of their mean squared length. Otherwise products outweigh the
+        features themselves the more, the more features there are.
     """
 
-    def __init__(self, n_axes: int | None = None):
+    def __init__(self, n_axes: int | None = None, rescale: bool = False):
         self.n_axes = n_axes
+        self.rescale = rescale
 
     def fit(self, X: Any, y: Any, sample_weight: np.ndarray, rng: np.random.Generator) -> Any:
-        """Find the principal axes, if wanted, on a sample of rows."""
+        """Find the principal axes and the scale, if wanted, on a sample of rows."""
         super().fit(X, y, sample_weight, rng)
-        self.mean, self.axes = None, None
+        self.mean, self.axes, self.scale = None, None, X.dtype.type(1)
         if self.n_axes is not None:
             self.mean, self.axes = _principal_axes(X, sample_weight, self.n_axes, rng)
+        if self.rescale:
+            length = _mean_squared_length(self.stored(X[:ROWS_FOR_PRINCIPAL_AXES]), sample_weight)
+            self.scale = X.dtype.type(1 / np.sqrt(length or 1))
         return self
 
     @property
@@ -118,13 +125,13 @@ class QuadraticMap(FeatureMap):
 
     def stored(self, X: Any) -> Any:
         """The rows, or their principal components."""
-        if self.axes is None:
-            return X
-        return np.ascontiguousarray(X @ self.axes.T - self.mean @ self.axes.T)
+        if self.axes is not None:
+            X = np.ascontiguousarray(X @ self.axes.T - self.mean @ self.axes.T)
+        return X
 
     def rows(self, stored: Any) -> Any:
         """Rows that are expanded as they are read."""
-        return core_rows(stored, quadratic=True)
+        return core_rows(stored, quadratic=True, scale=float(self.scale))
 
     def mapped(self, X: Any) -> Any:
         """φ(x) written out."""
@@ -141,6 +148,7 @@ class QuadraticMap(FeatureMap):
         z = self.stored(X)
         if sp.issparse(z):
             z = z.toarray()
+        z = z * self.scale
         n = z.shape[1]
         linear, products = coef[..., :n] * coef.dtype.type(np.sqrt(2)), coef[..., n:]
         matrix = np.zeros((*coef.shape[:2], n, n), coef.dtype)
@@ -149,7 +157,7 @@ class QuadraticMap(FeatureMap):
         half = np.where(upper == lower, 1.0, np.sqrt(0.5)).astype(coef.dtype)
         matrix[..., upper, lower] = products * half
         matrix[..., lower, upper] = products * half
-        local = linear + np.einsum("ncij,nj->nci", matrix, z)
+        local = (linear + np.einsum("ncij,nj->nci", matrix, z)) * self.scale
         if self.axes is None:
             return local, 0
         return local @ self.axes, -(local @ (self.axes @ self.mean))
@@ -315,8 +323,8 @@ def _automatic_map(X: Any) -> FeatureMap:
     if sp.issparse(X):
         return FeatureMap()
     if X.shape[1] <= WIDEST_QUADRATIC_INPUT:
-        return QuadraticMap()
-    return QuadraticMap(n_axes=N_PRINCIPAL_AXES)
+        return QuadraticMap(rescale=True)
+    return QuadraticMap(n_axes=N_PRINCIPAL_AXES, rescale=True)
 
 
 def _nystroem(X: Any, rng: np.random.Generator) -> Nystroem:
@@ -329,6 +337,11 @@ def _nystroem(X: Any, rng: np.random.Generator) -> Nystroem:
         n_components=min(NYSTROEM_COMPONENTS, X.shape[0]),
         random_state=int(rng.integers(np.iinfo(np.int32).max)),
     )
+
+
+def _mean_squared_length(X: np.ndarray, sample_weight: np.ndarray) -> float:
+    lengths = np.einsum("ij,ij->i", X, X)
+    return float(np.average(lengths.astype(np.float64), weights=sample_weight[: len(X)]))
 
 
 def _principal_axes(

@@ -14,8 +14,10 @@ _KINDS = {np.dtype(np.float32): _core.RowsFloat32, np.dtype(np.float64): _core.R
 LARGEST_WIDTH = np.iinfo(np.int32).max
 
 
-def core_rows(X: Any, *, quadratic: bool = False) -> Any:
+def core_rows(X: Any, *, quadratic: bool = False, scale: float = 1.0) -> Any:
     """View rows in the compiled core; with ``quadratic`` the map is applied as rows are read.
+
+    The quadratic map may see the rows times ``scale``.
 
     Examples
     --------
@@ -34,8 +36,8 @@ def core_rows(X: Any, *, quadratic: bool = False) -> Any:
     if sp.issparse(X):
         columns = X.indices.astype(np.int32, copy=False)
         starts = X.indptr.astype(np.int64, copy=False)
-        return kind(X.data, columns, starts, n_features, quadratic)
-    return kind(X, quadratic)
+        return kind(X.data, columns, starts, n_features, quadratic, scale)
+    return kind(X, quadratic, scale)
 
 
 def quadratic_width(n_features: int) -> int:

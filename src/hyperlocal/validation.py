@@ -16,9 +16,14 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from .threads import row_blocks
+
 FLOATS = (np.float64, np.float32)
 SCALE_RATIO_TO_WARN = 1e5
 ROWS_TO_LOOK_AT = 10_000
+# Equal rows are merged where that costs next to nothing.
+MOST_ROWS_TO_MERGE = 16_384
+NUMBERS_PER_KEY_BLOCK = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -157,6 +162,50 @@ def _encode_labels(y: np.ndarray, classes: np.ndarray | None) -> tuple[np.ndarra
             "Name all labels in classes at the first call of partial_fit."
         )
     return classes, position.astype(np.int32)
+
+
+def merge_equal_rows(data: LabelledRows) -> LabelledRows:
+    """Make one row of all equal rows of a class, with the sum of their weights.
+
+    Rows are ordered by content then: a row of weight two and the same row twice, and rows in any
+    order, are the same data, to the last bit, to all that follows. Large data are left as they are.
+    """
+    X, target = data.X, data.target
+    if X.shape[0] > MOST_ROWS_TO_MERGE:
+        return data
+    keys = row_keys(X)
+    order = np.lexsort((target, keys))
+    is_first = np.ones(len(order), bool)
+    is_first[1:] = (np.diff(keys[order]) != 0) | (np.diff(target[order]) != 0)
+    group = np.cumsum(is_first) - 1
+    first, again = order[is_first], order[~is_first]
+    if not _equal(X[again], X[first[group[~is_first]]]):
+        return data  # two rows share a key by accident
+    weights = np.bincount(group, weights=data.sample_weight[order])
+    return LabelledRows(canonical(X[first]), target[first], data.classes, weights)
+
+
+def row_keys(X: Any) -> np.ndarray:
+    """One integer per row: equal for equal rows, different for others but for rare accidents."""
+    factors = np.random.default_rng(0).integers(2**63, size=X.shape[1], dtype=np.uint64)
+    factors = factors * np.uint64(2) + np.uint64(1)
+    if sp.issparse(X):
+        return sp.csr_array((_mixed_bits(X.data), X.indices, X.indptr), shape=X.shape) @ factors
+    keys = np.empty(X.shape[0], np.uint64)
+    for begin, end in row_blocks(X.shape[0], max(1, NUMBERS_PER_KEY_BLOCK // X.shape[1])):
+        keys[begin:end] = _mixed_bits(X[begin:end]) @ factors
+    return keys
+
+
+def _mixed_bits(values: np.ndarray) -> np.ndarray:
+    values = values + 0  # makes -0.0 and 0.0 the same bits
+    bits = values.view(f"u{values.itemsize}").astype(np.uint64, copy=False)
+    bits ^= bits >> np.uint64(32)  # round numbers differ in their upper bits only
+    return bits
+
+
+def _equal(A: Any, B: Any) -> bool:
+    return not (A != B).nnz if sp.issparse(A) else np.array_equal(A, B)
 
 
 def _class_weights(

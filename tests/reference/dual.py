@@ -91,9 +91,9 @@ def snapped(loss, alpha, cost):
     """Bisection ends a hair from a bound that the exact step reaches."""
     if loss == "log":
         return alpha
-    if alpha < 1e-13 * cost:
+    if alpha < 1e-12 * cost:
         return 0.0
-    return cost if loss == "hinge" and alpha > cost * (1 - 1e-13) else alpha
+    return cost if loss == "hinge" and alpha > cost * (1 - 1e-12) else alpha
 
 
 def slope_at(loss, alpha, margin, cost):
@@ -177,7 +177,7 @@ def best_row(loss, scores, a, truth, q, cost):
     largest = np.abs(g).max() + 1
     beta = losses.root_of_increasing(lambda b: row_at(b).sum(), -largest, largest)
     row = row_at(beta)
-    row[truth] = -np.delete(row, truth).sum()
+    row[truth] = snapped(loss, -np.delete(row, truth).sum(), cost)
     return row
 
 

@@ -38,6 +38,7 @@ from ..validation import (
     check_number,
     check_rows,
     make_generator,
+    merge_equal_rows,
     warn_about_scales,
 )
 
@@ -102,6 +103,7 @@ class LocallyLinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         self._check_arguments()
         data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
         warn_about_scales(data.X)
+        data = merge_equal_rows(data)
         rng = make_generator(self.random_state)
         keep = self._can_continue(data)
         with Workers(self.n_jobs) as workers:
@@ -144,7 +146,9 @@ class LocallyLinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimat
             self, X, y, sample_weight, self.class_weight, classes=known, reset=first
         )
         if first:
+            warn_about_scales(data.X)
             self._forget()
+        data = merge_equal_rows(data)
         if not hasattr(self, "_stream_rng"):
             self._stream_rng = make_generator(self.random_state)
         rng = self._stream_rng

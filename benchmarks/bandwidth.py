@@ -1,0 +1,203 @@
+"""How close a dual epoch comes to the memory it must move.
+
+A full epoch (every variable active) reads ``N·k·c·(p+1)`` weights, and writes ``k·(p+1)`` of them
+for every α that it changes. Those bytes over the epoch's seconds are compared with a plain sum over
+an array in memory and over one that fits the second-level cache, on as many threads.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from common import Row, argument_parser, environment, print_table, rounded, timed, write_result
+from hyperlocal.anchors import choose_anchors
+from hyperlocal.features import FeatureMap, QuadraticMap
+from hyperlocal.gates import fit_gate
+from hyperlocal.lifting import LiftedRows
+from hyperlocal.solvers import Problem, dual
+from hyperlocal.threads import Workers
+
+N_NEIGHBORS = 8
+# Epochs before those that are timed: in the first ones nearly every α changes.
+EARLIER_EPOCHS = 10
+MEMORY_BYTES = 1 << 28
+USUAL_L2_BYTES = 1 << 19
+READS_PER_SUM = 8
+GIGABYTE = 1e9
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A problem as an epoch sees it."""
+
+    name: str
+    n_rows: int
+    n_features: int
+    n_columns: int
+    n_anchors: int
+    quadratic: bool = False
+
+    def thinned(self, factor: int) -> Shape:
+        """The same with fewer rows."""
+        return Shape(
+            self.name, self.n_rows // factor, self.n_features, self.n_columns, self.n_anchors,
+            self.quadratic,
+        )  # fmt: skip
+
+
+SHAPES = (
+    Shape("2 classes, p = 20", 200_000, 20, 1, 100),
+    Shape("10 classes, p = 50", 40_000, 50, 10, 100),
+    Shape("10 classes, p = 1325 (quadratic)", 10_000, 50, 10, 30, quadratic=True),
+    Shape("26 classes, p = 16", 40_000, 16, 26, 100),
+)
+
+
+def make_problem(shape: Shape, seed: int, workers: Workers) -> Problem:
+    """Gaussian rows whose class is the largest of some random waves of them."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((shape.n_rows, shape.n_features), np.float32)
+    n_classes = max(2, shape.n_columns)
+    waves = rng.standard_normal((shape.n_features, n_classes), np.float32)
+    target = np.cos(X @ waves / np.sqrt(np.float32(shape.n_features))).argmax(axis=1)
+    if shape.n_columns == 1:
+        target = np.where(target == 1, 0, -1)
+    weights = np.ones(shape.n_rows)
+    anchors = choose_anchors(X, weights, "kmeans", shape.n_anchors, rng, workers)
+    gate = fit_gate(X, weights, anchors, N_NEIGHBORS, "soft", "auto", rng, workers)
+    rows = (QuadraticMap() if shape.quadratic else FeatureMap()).rows(X)
+    lifted = LiftedRows(rows, gate.encode(X, workers), shape.n_anchors, 1.0, True, workers)
+    costs = np.full(shape.n_rows, 3, np.float32)
+    return Problem(lifted, target.astype(np.int32), costs, shape.n_columns, "squared_hinge")
+
+
+def full_epoch(descent: dual._Descent) -> None:
+    """One epoch that nothing is left out of."""
+    descent.active[:] = 1
+    descent.resting[:] = False
+    descent.bounds[:] = [np.inf, -np.inf]
+    descent.run_epoch()
+
+
+def epoch_row(shape: Shape, n_jobs: int, seed: int, repeats: int) -> Row:
+    """Bytes and seconds of the fastest full epoch after some earlier ones."""
+    with Workers(n_jobs) as workers:
+        problem = make_problem(shape, seed, workers)
+        descent = dual._Descent(problem, 0.0, np.random.default_rng(seed), None)
+        for _ in range(EARLIER_EPOCHS):
+            full_epoch(descent)
+        rates = []
+        for _ in range(repeats):
+            before = descent.alpha.copy()
+            seconds = timed(lambda: full_epoch(descent)).best
+            changed = int(np.count_nonzero(descent.alpha != before))
+            rates.append((bytes_moved(problem, changed) / seconds, seconds, changed))
+    rate, seconds, changed = max(rates)
+    return {
+        "shape": shape.name,
+        "threads": n_jobs,
+        "rows": shape.n_rows,
+        "weights MB": descent.weights.nbytes / 1e6,
+        "epoch s": seconds,
+        "ns per variable": 1e9 * seconds / descent.alpha.size,
+        "α changed": changed / descent.alpha.size,
+        "GB moved": bytes_moved(problem, changed) / GIGABYTE,
+        "GB/s": rate / GIGABYTE,
+        "Gflop/s": flops(problem, changed) / seconds / 1e9,
+    }
+
+
+def numbers_per_visit(problem: Problem) -> int:
+    """Weights that one variable's lifted row meets."""
+    return problem.lifted.n_neighbors * (problem.lifted.width + 1)
+
+
+def bytes_moved(problem: Problem, n_changed: int) -> int:
+    """Weights read at every variable, and written where α changed."""
+    visits = problem.lifted.n_rows * problem.n_columns + n_changed
+    return visits * numbers_per_visit(problem) * problem.lifted.dtype.itemsize
+
+
+def flops(problem: Problem, n_changed: int) -> int:
+    """A product and a sum for each of those weights."""
+    visits = problem.lifted.n_rows * problem.n_columns + n_changed
+    return 2 * visits * numbers_per_visit(problem)
+
+
+def read_rate(n_bytes: int, n_threads: int, repeats: int) -> float:
+    """Bytes per second of summing an array, one array per thread."""
+    # A row per sum: numpy adds a long row in vectors, and the rows of a small array stay in cache.
+    arrays = [np.ones((1, n_bytes // 4), np.float32) for _ in range(n_threads)]
+    n_sums = max(READS_PER_SUM, MEMORY_BYTES * READS_PER_SUM // n_bytes // 8)
+
+    def read(array: np.ndarray) -> None:
+        total = np.empty(1, np.float32)
+        for _ in range(n_sums):
+            np.add.reduce(array, axis=1, out=total)
+
+    with Workers(n_threads) as workers:
+        seconds = timed(lambda: workers.map(read, arrays), repeats).best
+    return n_threads * n_sums * n_bytes / seconds
+
+
+def l2_bytes() -> int:
+    """Size of a core's second-level cache where the system tells it."""
+    try:
+        text = Path("/sys/devices/system/cpu/cpu0/cache/index2/size").read_text().strip()
+    except OSError:
+        return USUAL_L2_BYTES
+    return int(text.removesuffix("K")) * 1024
+
+
+def read_rows(threads: list[int], repeats: int) -> list[Row]:
+    """What the machine can read at most, by this yardstick."""
+    half_of_cache = l2_bytes() // 2
+    return [
+        {
+            "shape": f"numpy sum, {where}",
+            "threads": n_threads,
+            "weights MB": n_bytes / 1e6,
+            "GB/s": read_rate(n_bytes, n_threads, repeats) / GIGABYTE,
+        }
+        for where, n_bytes in (("memory", MEMORY_BYTES), ("half of the L2 cache", half_of_cache))
+        for n_threads in threads
+    ]
+
+
+def compare(epochs: list[Row], reads: list[Row]) -> list[Row]:
+    """Add to each epoch how much longer it takes than the reads alone would."""
+    rates = {(read["shape"], read["threads"]): read["GB/s"] for read in reads}
+    for row in epochs:
+        for name, where in (("memory", "memory"), ("L2", "half of the L2 cache")):
+            rate = rates[f"numpy sum, {where}", row["threads"]]
+            row[f"time / {name} reads"] = rate / row["GB/s"]
+    return [*reads, *epochs]
+
+
+def main() -> None:
+    """Measure reads and epochs in one run, and track."""
+    arguments = argument_parser(__doc__, repeats=7).parse_args()
+    threads = [1] if os.cpu_count() == 1 else [1, 2]
+    factor = 10 if arguments.quick else 1
+    reads = read_rows(threads, arguments.repeats)
+    epochs = [
+        epoch_row(shape.thinned(factor), n_threads, arguments.seed, arguments.repeats)
+        for shape in SHAPES
+        for n_threads in threads
+    ]
+    rows = compare(epochs, reads)
+    print_table(rows)
+    write_result(
+        "bandwidth",
+        environment(arguments.seed),
+        [rounded(row) for row in rows],
+        tracked=not arguments.quick,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,255 @@
+"""What all benchmarks share: arguments, the record, timing, memory, tables, results."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from hyperlocal import _core
+
+RESULTS = Path(__file__).parent / "results"
+PACKAGES = ("numpy", "scipy", "scikit-learn", "hyperlocal")
+MEGABYTE = 1e6
+
+Row = dict[str, Any]
+
+
+# ---- arguments -----------------------------------------------------------------------------------
+
+
+def argument_parser(summary: str | None, *, repeats: int) -> argparse.ArgumentParser:
+    """A parser with the arguments every benchmark takes, so that all are run alike."""
+    parser = argparse.ArgumentParser(description=(summary or "").splitlines()[0])
+    parser.add_argument("--seed", type=int, default=0, help="seeds data, anchors and visits")
+    parser.add_argument("--repeats", type=int, default=repeats, help="runs of what is timed")
+    parser.add_argument(
+        "--quick", action="store_true", help="a small version, to see that it works; not tracked"
+    )
+    return parser
+
+
+# ---- the record ----------------------------------------------------------------------------------
+
+
+def environment(seed: int | None = None, peers: Sequence[str] = ()) -> Row:
+    """What a reader needs to judge or repeat a result: command, date, versions, machine."""
+    return {
+        "command": command(),
+        "seed": seed,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": versions(peers),
+        "machine": machine(),
+    }
+
+
+def command() -> str:
+    """The command line as typed from the project's folder, whatever folder it was typed in."""
+    script = Path(sys.argv[0]).name
+    return " ".join(["python", f"benchmarks/{script}", *sys.argv[1:]])
+
+
+def versions(peers: Sequence[str] = ()) -> dict[str, str]:
+    """Versions of Python, of what the library stands on, and of the peers it is compared with."""
+    found = {"python": platform.python_version()}
+    for package in (*PACKAGES, *peers):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def machine() -> Row:
+    """The processor, its cores, how busy it was, and the instruction set the kernels use."""
+    return {
+        "cpu": cpu_model(),
+        "cores": os.cpu_count(),
+        "system": platform.system(),
+        "load": [round(load, 2) for load in os.getloadavg()],
+        "instruction_set": _core.INSTRUCTION_SET,
+    }
+
+
+def cpu_model() -> str:
+    """The processor's name; Linux hides it in a file, others tell it to ``platform``."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or "unknown"
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or "unknown"
+
+
+def write_result(name: str, record: Row, rows: Iterable[Row], *, tracked: bool = True) -> None:
+    """Keep a run as ``results/NAME.json``, one row per line so that differences are readable."""
+    if not tracked:
+        return
+    RESULTS.mkdir(exist_ok=True)
+    head = json.dumps(record, indent=2, ensure_ascii=False).removesuffix("\n}")
+    lines = ",\n".join(f"    {json.dumps(row, ensure_ascii=False)}" for row in rows)
+    text = f'{head},\n  "rows": [\n{lines}\n  ]\n}}\n'
+    (RESULTS / f"{name}.json").write_text(text, encoding="utf-8")
+
+
+def read_result(name: str) -> Row:
+    """A tracked result."""
+    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+# ---- timing --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of several runs of one thing, and what the last run returned."""
+
+    seconds: tuple[float, ...]
+    value: Any
+
+    @property
+    def best(self) -> float:
+        """The least disturbed run: what to compare by on a machine that others use too."""
+        return min(self.seconds)
+
+    @property
+    def median(self) -> float:
+        """The typical run."""
+        return statistics.median(self.seconds)
+
+
+def timed(function: Callable[[], Any], repeats: int = 1) -> Timing:
+    """Run a function several times."""
+    seconds, value = [], None
+    for _ in range(repeats):
+        start = time.perf_counter()
+        value = function()
+        seconds.append(time.perf_counter() - start)
+    return Timing(tuple(seconds), value)
+
+
+def timed_in_turns(functions: dict[str, Callable[[], Any]], repeats: int) -> dict[str, Timing]:
+    """Run contenders one after the other, round after round: a busy minute then hits them all."""
+    rounds = [{name: timed(run) for name, run in functions.items()} for _ in range(repeats)]
+    return {
+        name: Timing(tuple(one[name].seconds[0] for one in rounds), rounds[-1][name].value)
+        for name in functions
+    }
+
+
+@contextmanager
+def stage_seconds(stages: dict[str, tuple[Any, str]]) -> Iterator[dict[str, float]]:
+    """Add up the time spent in named functions, given as (module or class, attribute).
+
+    They are wrapped where they are looked up, so the code that calls them runs as it is.
+    """
+    seconds = dict.fromkeys(stages, 0.0)
+
+    def clocked(stage: str, function: Callable) -> Callable:
+        def call(*arguments: Any, **named: Any) -> Any:
+            start = time.perf_counter()
+            try:
+                return function(*arguments, **named)
+            finally:
+                seconds[stage] += time.perf_counter() - start
+
+        return call
+
+    with ExitStack() as stack:
+        for stage, (owner, attribute) in stages.items():
+            wrapped = clocked(stage, getattr(owner, attribute))
+            stack.enter_context(patch.object(owner, attribute, wrapped))
+        yield seconds
+
+
+# ---- memory --------------------------------------------------------------------------------------
+
+
+def peak_bytes() -> int:
+    """The most memory this process has ever held."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def in_fresh_process(arguments: Sequence[str]) -> Row:
+    """Run this script again with other arguments and read the JSON it prints.
+
+    A peak of memory belongs to a process: only a fresh one has no earlier peak to hide a later
+    one. (Linux lets a child inherit its parent's peak, so the parent must stay small.)
+    """
+    run = subprocess.run(
+        [sys.executable, sys.argv[0], *arguments], check=True, stdout=subprocess.PIPE, text=True
+    )
+    return json.loads(run.stdout)
+
+
+# ---- tables --------------------------------------------------------------------------------------
+
+
+def print_table(rows: Sequence[Row], title: str = "") -> None:
+    """Print rows under aligned headings, numbers to the right."""
+    if title:
+        print(f"\n{title}")
+    if not rows:
+        return
+    headings = columns_of(rows)
+    cells = [[shown(row.get(heading, "")) for heading in headings] for row in rows]
+    widths = [max(map(len, column)) for column in zip(headings, *cells, strict=True)]
+    is_text = [_is_text(rows, heading) for heading in headings]
+    for line in [headings, ["-" * width for width in widths], *cells]:
+        padded = [
+            cell.ljust(width) if text else cell.rjust(width)
+            for cell, width, text in zip(line, widths, is_text, strict=True)
+        ]
+        print("  ".join(padded).rstrip())
+    sys.stdout.flush()
+
+
+def markdown_table(rows: Sequence[Row]) -> str:
+    """The same table for a markdown page."""
+    headings = columns_of(rows)
+    rule = [":---" if _is_text(rows, heading) else "---:" for heading in headings]
+    body = [[shown(row.get(heading, "")) for heading in headings] for row in rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in [headings, rule, *body])
+
+
+def columns_of(rows: Sequence[Row]) -> list[str]:
+    """All keys of the rows, in the order in which they first occur."""
+    return list(dict.fromkeys(key for row in rows for key in row))
+
+
+def shown(value: Any) -> str:
+    """A cell: four significant digits are more than a timing deserves."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def _is_text(rows: Sequence[Row], heading: str) -> bool:
+    return any(isinstance(row.get(heading), str) and row[heading] for row in rows)
+
+
+def rounded(row: Row, digits: int = 4) -> Row:
+    """A row whose floats keep so many significant digits."""
+    return {
+        key: float(f"{value:.{digits}g}") if isinstance(value, float) else value
+        for key, value in row.items()
+    }

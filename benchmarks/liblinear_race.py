@@ -1,0 +1,189 @@
+"""Our dual solver against LIBLINEAR on the same lifted problem.
+
+Both minimise ``½‖W‖² + C Σ hinge`` over rows lifted by the same gate (linear local models, not
+normalised: the papers' form). LIBLINEAR gets the lifted matrix written out beforehand and stops at
+its own default tolerance. We start from the rows: codes and solver are timed, in whole runs from a
+loose tolerance to a tight one, and the first whose objective is within 0.2 % of LIBLINEAR's counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from common import (
+    Row,
+    argument_parser,
+    environment,
+    print_table,
+    rounded,
+    timed_in_turns,
+    write_result,
+)
+from hyperlocal.anchors import choose_anchors
+from hyperlocal.coding import Codes
+from hyperlocal.datasets import load_dataset
+from hyperlocal.gates import Gate, fit_gate
+from hyperlocal.lifting import LiftedRows
+from hyperlocal.rows import core_rows
+from hyperlocal.solvers import Problem, SolverResult, dual
+from hyperlocal.threads import Workers
+
+N_ANCHORS, N_NEIGHBORS, C, BIAS = 100, 8, 1.0, 1.0
+CODING = "soft"
+MOST_EPOCHS = 100_000
+CLOSE_ENOUGH = 1.002
+TOLERANCES = (3e-2, 2e-2, 1e-2, 7e-3, 5e-3, 3e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4)
+THREADS = (2, 1)
+QUICK_ROWS = 3_000
+
+
+@dataclass(frozen=True)
+class Task:
+    """Rows, the column in which each is positive (-1 for none), and the gate both sides share."""
+
+    name: str
+    X: np.ndarray
+    y: np.ndarray
+    target: np.ndarray
+    n_columns: int
+    gate: Gate
+    seed: int
+
+    def lift(self, workers: Workers, codes: Codes) -> LiftedRows:
+        """Lifted rows, as the estimators make them."""
+        return LiftedRows(core_rows(self.X), codes, N_ANCHORS, BIAS, False, workers)
+
+    def problem(self, lifted: LiftedRows) -> Problem:
+        """The problem in the library's terms."""
+        costs = np.full(len(self.y), C, self.X.dtype)
+        return Problem(lifted, self.target, costs, self.n_columns, "hinge")
+
+
+def make_task(name: str, standardise: bool, seed: int, n_rows: int | None) -> Task:
+    """Load a set and place anchors on it; none of this is timed."""
+    data = load_dataset(name)
+    X, y = data.X_train[:n_rows].astype(np.float32), data.y_train[:n_rows]
+    if standardise:
+        X = StandardScaler().fit_transform(X)
+    X = np.ascontiguousarray(X)
+    rng, weights = np.random.default_rng(seed), np.ones(len(y))
+    with Workers(-1) as workers:
+        anchors = choose_anchors(X, weights, "kmeans", N_ANCHORS, rng, workers)
+        gate = fit_gate(X, weights, anchors, N_NEIGHBORS, CODING, "auto", rng, workers)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) == 2:
+        return Task(name, X, y, np.where(codes == 1, 0, -1).astype(np.int32), 1, gate, seed)
+    return Task(name, X, y, codes.astype(np.int32), len(classes), gate, seed)
+
+
+def our_run(task: Task, tol: float, n_jobs: int) -> SolverResult:
+    """From rows to weights: codes, lifting, solver."""
+    with Workers(n_jobs) as workers:
+        lifted = task.lift(workers, task.gate.encode(task.X, workers))
+        rng = np.random.default_rng(task.seed)
+        return dual.solve(task.problem(lifted), tol=tol, max_iter=MOST_EPOCHS, rng=rng)
+
+
+def liblinear_run(task: Task) -> Callable[[], LinearSVC]:
+    """A fit of LIBLINEAR to the lifted matrix, which is written out here and not timed."""
+    with Workers(-1) as workers:
+        matrix = task.lift(workers, task.gate.encode(task.X, workers)).to_csr().astype(np.float64)
+    matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
+    model = LinearSVC(
+        loss="hinge", C=C, tol=0.1, fit_intercept=False, max_iter=MOST_EPOCHS,
+        random_state=task.seed,
+    )  # fmt: skip
+    return lambda: model.fit(matrix, task.y)
+
+
+def objective(task: Task, columns: np.ndarray) -> float:
+    """The objective of weights ``(n_columns, n_anchors · (p + 1))`` by one formula, in double.
+
+    Not the solver's own arithmetic: the lifted rows are written out, block by block.
+    """
+    with Workers(-1) as workers:
+        matrix = task.lift(workers, task.gate.encode(task.X, workers)).to_csr().astype(np.float64)
+    scores = matrix @ columns.T
+    labels = np.where(task.target[:, None] == np.arange(task.n_columns), 1.0, -1.0)
+    return 0.5 * float((columns**2).sum()) + C * float(np.maximum(0, 1 - labels * scores).sum())
+
+
+def our_objective(task: Task, result: SolverResult) -> float:
+    """The objective of our weights, ``(n_anchors, n_columns, p + 1)``, by the same formula."""
+    columns = result.weights.transpose(1, 0, 2).reshape(task.n_columns, -1)
+    return objective(task, columns.astype(np.float64))
+
+
+def loosest_tolerance(task: Task, wanted: float) -> float:
+    """The first rung of the ladder whose whole run ends at the wanted objective."""
+    for tol in TOLERANCES:
+        if our_objective(task, our_run(task, tol, n_jobs=2)) <= wanted:
+            return tol
+    raise RuntimeError(f"{task.name}: objective {wanted:g} not reached at tol={TOLERANCES[-1]:g}")
+
+
+def race(task: Task, repeats: int) -> list[Row]:
+    """LIBLINEAR, then us with two threads and with one, in turns; the best run of each counts."""
+    liblinear = liblinear_run(task)
+    reference = objective(task, liblinear().coef_)
+    tol = loosest_tolerance(task, CLOSE_ENOUGH * reference)
+    runs = {"LIBLINEAR": liblinear}
+    for n_jobs in THREADS:
+        runs[f"hyperlocal, n_jobs={n_jobs}"] = lambda n_jobs=n_jobs: our_run(task, tol, n_jobs)
+    timings = timed_in_turns(runs, repeats)
+    theirs = timings.pop("LIBLINEAR")
+    shared = {"set": task.name, "rows": len(task.y), "columns": task.n_columns}
+    rows = [
+        {
+            **shared,
+            "method": "LIBLINEAR",
+            "tol": theirs.value.tol,
+            "seconds": theirs.best,
+            "seconds (median)": theirs.median,
+            "epochs": int(theirs.value.n_iter_),
+            "objective": reference,
+            "objective / LIBLINEAR's": 1.0,
+        }
+    ]
+    for method, timing in timings.items():
+        reached = our_objective(task, timing.value)
+        rows.append(
+            {
+                **shared,
+                "method": method,
+                "tol": tol,
+                "seconds": timing.best,
+                "seconds (median)": timing.median,
+                "epochs": timing.value.n_iter,
+                "objective": reached,
+                "objective / LIBLINEAR's": reached / reference,
+                "times faster": theirs.best / timing.best,
+                "times faster (median)": theirs.median / timing.median,
+            }
+        )
+    return rows
+
+
+def main() -> None:
+    """Race on three sets and track."""
+    arguments = argument_parser(__doc__, repeats=5).parse_args()
+    n_rows = QUICK_ROWS if arguments.quick else None
+    rows: list[Row] = []
+    for name, standardise in (("letter", True), ("ijcnn1", False), ("usps", False)):
+        rows += race(make_task(name, standardise, arguments.seed, n_rows), arguments.repeats)
+    print_table(rows)
+    write_result(
+        "liblinear_race",
+        environment(arguments.seed),
+        [rounded(row, 6) for row in rows],
+        tracked=not arguments.quick,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""Results of every kernel on fixed data: ``python -m reference.snapshot FILE`` saves them.
+
+The tests run it once per build of the core and compare the files.
+"""
+
+import sys
+
+import numpy as np
+
+from hyperlocal import _core
+from hyperlocal.coding import CODINGS, encode
+from hyperlocal.rows import core_rows
+from hyperlocal.solvers import dual, sgd
+from hyperlocal.threads import Workers
+
+from .problems import DTYPES, STORAGES, make_lifted, make_problem, make_rows
+
+
+def snapshot():
+    """Arrays by name."""
+    results = {"instruction_set": np.array(_core.INSTRUCTION_SET)}
+    for dtype in DTYPES:
+        for storage in STORAGES:
+            for quadratic in (False, True):
+                kind = f"{dtype} {storage} {'quadratic' if quadratic else 'plain'}"
+                for name, array in _kernels(dtype, storage, quadratic).items():
+                    results[f"{kind}: {name}"] = array
+    return results
+
+
+def _kernels(dtype, storage, quadratic):
+    X = make_rows(dtype, storage, n_rows=60, n_features=9)
+    rows = core_rows(X, quadratic=quadratic)
+    phi = np.empty((60, rows.width), dtype)
+    rows.gather(np.arange(60), phi)
+    sums, masses = np.zeros((3, rows.width)), np.zeros(3)
+    rows.group_sums(np.arange(60, dtype=np.int32) % 3, np.ones(60), sums, masses)
+    lifted = make_lifted(X, quadratic=quadratic, normalize=True, n_neighbors=5)
+    weights = np.random.default_rng(0).standard_normal((6, 3, rows.width + 1)).astype(dtype)
+    found = {"phi": phi, "group sums": sums, "scores": lifted.scores(weights)}
+    lifted.add(found["scores"], weights)
+    found |= {"added": weights, "norms": lifted.squared_norms()}
+    for coding in CODINGS:
+        codes = encode(X, np.eye(7, 9, dtype=dtype), 4, coding, Workers(1))
+        found |= {f"{coding} weights": codes.weights, "distances": codes.distances}
+    return found | _solutions(lifted)
+
+
+def _solutions(lifted):
+    found = {}
+    for loss, joint in [("hinge", 0), ("squared_hinge", 0), ("log", 0), ("squared_hinge", 1)]:
+        problem = make_problem(lifted, loss=loss, crammer_singer=bool(joint))
+        rng = np.random.default_rng(0)
+        found[f"dual {loss} {joint}"] = dual.solve(problem, tol=1e-4, max_iter=500, rng=rng).weights
+        found[f"sgd {loss} {joint}"] = sgd.solve(problem, tol=0, max_iter=3, rng=rng).weights
+    return found
+
+
+if __name__ == "__main__":
+    np.savez(sys.argv[1], **snapshot())

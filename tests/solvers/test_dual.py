@@ -1,0 +1,576 @@
+"""Tests of hyperlocal.solvers.dual: compiled epochs against the reference, solutions against other
+solvers, and what the duality gap promises."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from sklearn.datasets import make_classification
+from sklearn.svm import LinearSVC
+
+from hyperlocal import _core
+from hyperlocal.solvers import Problem, dual, qp
+from hyperlocal.threads import Workers
+from reference import dual as reference
+from reference import losses as reference_losses
+from reference.lifting import scores as reference_scores
+from reference.problems import (
+    DTYPES,
+    STORAGES,
+    dual_arrays,
+    every_map,
+    every_storage,
+    full_matrix,
+    make_lifted,
+    make_problem,
+    make_rows,
+    one_anchor,
+)
+
+KINDS = {"float32": _core.DualFloat32, "float64": _core.DualFloat64}
+CLOSE = {"float32": {"rtol": 2e-3, "atol": 2e-3}, "float64": {"rtol": 1e-8, "atol": 1e-8}}
+every_hinge = pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+every_problem = pytest.mark.parametrize(
+    ("loss", "crammer_singer", "n_columns"),
+    [
+        ("hinge", False, 1),
+        ("hinge", False, 3),
+        ("squared_hinge", False, 1),
+        ("squared_hinge", False, 3),
+        ("log", False, 1),
+        ("log", False, 3),
+        ("hinge", True, 3),
+        ("squared_hinge", True, 3),
+        ("hinge", True, 2),
+    ],
+    ids=lambda value: ("joint" if value else "ovr") if isinstance(value, bool) else None,
+)
+
+
+def compiled(problem):
+    norms = problem.lifted.squared_norms()
+    return KINDS[str(problem.lifted.dtype)](
+        problem.lifted.core, problem.target, problem.costs, norms, problem.n_columns,
+        problem.core_loss,
+    )  # fmt: skip
+
+
+def solve(problem, tol=1e-9, max_iter=20_000, seed=0, **options):
+    rng = np.random.default_rng(seed)
+    return dual.solve(problem, tol=tol, max_iter=max_iter, rng=rng, **options)
+
+
+def best_objective(problem):
+    """From an independent method: interior points, or quasi-Newton for the smooth log loss."""
+    if problem.loss != "log":
+        return qp.solve(problem, tol=1e-10, max_iter=200).objective
+    matrix = problem.lifted.to_csr().astype(float)
+    labels, costs = problem.labels.astype(float), problem.costs.astype(float)
+    return sum(_logistic_objective(matrix, y, costs) for y in labels.T)
+
+
+def _logistic_objective(matrix, y, costs):
+    def value_and_gradient(w):
+        margins = y * (matrix @ w)
+        value = 0.5 * w @ w + costs @ np.logaddexp(0, -margins)
+        return value, w - matrix.T @ (costs * y / (1 + np.exp(margins)))
+
+    start = np.zeros(matrix.shape[1])
+    options = {"maxiter": 10_000, "ftol": 1e-15, "gtol": 1e-10}
+    return minimize(value_and_gradient, start, jac=True, method="L-BFGS-B", options=options).fun
+
+
+# One epoch ----------------------------------------------------------------------------------------
+
+
+def run_epochs(problem, Z, n_epochs, bounds):
+    """The compiled epochs beside the reference, from the same state, in the same order."""
+    core, arrays = compiled(problem), dual_arrays(problem)
+    arrays.bounds[:] = bounds
+    costs = problem.costs.astype(float)
+    start = dual_arrays(problem)
+    expected = reference.Epoch(start.weights, start.alpha, start.active, start.reports)
+    rng = np.random.default_rng(0)
+    for _ in range(n_epochs):
+        order = rng.permutation(problem.lifted.n_rows)
+        arrays.reports[:] = [0.0, 0.0, -np.inf, np.inf]
+        state = (arrays.weights, arrays.alpha, arrays.active, order)
+        given = (Z, problem.target, costs, problem.loss, expected.weights, expected.alpha)
+        if problem.crammer_singer:
+            core.crammer_singer_epoch(*state, arrays.bounds, arrays.reports)
+            expected = reference.crammer_singer_epoch(*given, expected.active, order, bounds)
+        else:
+            core.epoch(*state, 0, problem.n_columns, arrays.bounds, arrays.reports)
+            expected = reference.epoch(*given, expected.active, order, arrays.bounds)
+    return arrays, expected
+
+
+def assert_reports(reports, expected, problem):
+    if problem.crammer_singer and problem.loss == "hinge":
+        # Which gradients count depends on whether a variable is at its bound to the last bit.
+        reports, expected = reports[:, :2], expected[:, :2]
+    np.testing.assert_allclose(reports, expected, **CLOSE[str(problem.lifted.dtype)])
+
+
+@every_storage
+@every_map
+@every_problem
+def test_epochs_equal_the_reference(dtype, storage, quadratic, loss, crammer_singer, n_columns):
+    """Three epochs visit, step and report as the slow reference does, without shrinking."""
+    X = make_rows(dtype, storage, n_rows=25, n_features=4)
+    lifted = make_lifted(X, quadratic=quadratic, normalize=quadratic)
+    problem = make_problem(lifted, loss=loss, crammer_singer=crammer_singer, n_columns=n_columns,
+                           C=0.7, weighted=True)  # fmt: skip
+    Z = full_matrix(lifted, X, quadratic)
+    arrays, expected = run_epochs(problem, Z, 3, (np.inf, -np.inf))
+    np.testing.assert_allclose(arrays.alpha, expected.alpha, **CLOSE[dtype])
+    np.testing.assert_allclose(arrays.weights, expected.weights, **CLOSE[dtype])
+    assert_reports(arrays.reports, expected.reports, problem)
+    assert arrays.active.all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("storage", STORAGES)
+@every_hinge
+@pytest.mark.parametrize("crammer_singer", [False, True])
+def test_shrinking_equals_the_reference(dtype, storage, loss, crammer_singer):
+    """With bounds on gradients the same variables are switched off."""
+    problem = make_problem(n_rows=40, loss=loss, crammer_singer=crammer_singer, C=0.5, dtype=dtype,
+                           storage=storage, noise=0.2)  # fmt: skip
+    Z = full_matrix(problem.lifted)
+    arrays, expected = run_epochs(problem, Z, 4, (0.15, -0.15))
+    flags = slice(0, 1) if crammer_singer else slice(None)
+    np.testing.assert_array_equal(arrays.active[:, flags], expected.active[:, flags])
+    assert 0 < np.mean(arrays.active[:, flags] == 0) < 1
+    np.testing.assert_allclose(arrays.alpha, expected.alpha, **CLOSE[dtype])
+    assert_reports(arrays.reports, expected.reports, problem)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@every_problem
+def test_checks_equal_the_reference(dtype, loss, crammer_singer, n_columns):
+    """The full check sums losses and gaps, and chooses active variables, as the reference does."""
+    problem = make_problem(n_rows=30, dtype=dtype, loss=loss, crammer_singer=crammer_singer,
+                           n_columns=n_columns, weighted=True)  # fmt: skip
+    bounds = (0.1, -0.1)
+    arrays, _ = run_epochs(problem, full_matrix(problem.lifted), 2, bounds)
+    scores = problem.lifted.scores(arrays.weights)
+    losses, gaps = (np.zeros(len(arrays.bounds)) for _ in range(2))
+    core = compiled(problem)
+    check = core.crammer_singer_check if crammer_singer else core.check
+    state = (arrays.weights, arrays.alpha, arrays.active)
+    for begin, end in [(0, 11), (11, 30)]:
+        check(*state, begin, end, scores[begin:end], arrays.bounds, losses, gaps)
+    given = (scores.astype(float), problem.target, problem.costs.astype(float), loss)
+    alpha = arrays.alpha.astype(float)
+    if crammer_singer:
+        expected = reference.crammer_singer_check(*given, alpha, bounds)
+        active = arrays.active[:, 0]
+    else:
+        expected = reference.check(*given, alpha, arrays.bounds)
+        active = arrays.active
+    np.testing.assert_allclose(losses, np.atleast_1d(expected[0]), rtol=1e-9)
+    np.testing.assert_allclose(gaps, np.atleast_1d(expected[1]), rtol=1e-6, atol=1e-9)
+    np.testing.assert_array_equal(active, expected[2])
+
+
+@every_hinge
+@given(
+    scores=st.lists(st.floats(-5, 5), min_size=2, max_size=6),
+    q=st.floats(0.01, 10),
+    cost=st.floats(0.01, 10),
+    data=st.data(),
+)
+def test_a_row_of_crammer_singer_reaches_its_optimum(loss, scores, q, cost, data):
+    """One visit solves a row's sub-problem exactly, and keeps its variables feasible."""
+    n_columns = len(scores)
+    truth = data.draw(st.integers(0, n_columns - 1))
+    # One feature, one anchor: weights are the scores over √q.
+    rows = _core.RowsFloat64(np.full((1, 1), np.sqrt(q)), False)
+    lifted = _core.LiftedFloat64(rows, np.zeros((1, 1), np.int32), np.ones((1, 1)), 1, 0.0)
+    core = _core.DualFloat64(lifted, np.array([truth], np.int32), np.array([cost]), np.array([q]),
+                             n_columns, getattr(_core.Loss, loss))  # fmt: skip
+    weights = np.zeros((1, n_columns, 2))
+    weights[0, :, 0] = np.array(scores) / np.sqrt(q)
+    alpha, active = np.zeros((1, n_columns)), np.ones((1, n_columns), np.uint8)
+    bounds, reports = np.array([[np.inf, -np.inf]]), np.zeros((1, 4))
+    core.crammer_singer_epoch(weights, alpha, active, np.array([0]), bounds, reports)
+    expected = reference.best_row(loss, np.array(scores), np.zeros(n_columns), truth, q, cost)
+    np.testing.assert_allclose(alpha[0], expected, atol=1e-8 * (1 + np.abs(expected).max()))
+    assert_feasible(alpha, np.array([truth]), np.array([cost]), loss)
+
+
+# Against other solvers ----------------------------------------------------------------------------
+
+
+def liblinear_problem(n_classes, loss, crammer_singer=False, C=0.5):
+    X, y = make_classification(
+        150, 8, n_informative=5, n_classes=n_classes, n_clusters_per_class=1, flip_y=0.1,
+        random_state=0,
+    )  # fmt: skip
+    two_in_one = n_classes == 2 and not crammer_singer
+    target, n_columns = (np.where(y == 1, 0, -1), 1) if two_in_one else (y, n_classes)
+    costs = np.full(150, C)
+    lifted = one_anchor(X)
+    return Problem(lifted, target.astype(np.int32), costs, n_columns, loss, crammer_singer), X, y
+
+
+def liblinear_objective(problem, X, y, **options):
+    model = LinearSVC(
+        C=float(problem.costs[0]), loss=problem.loss, dual=True, tol=1e-10, max_iter=10**7,
+        intercept_scaling=1, random_state=0, **options,
+    ).fit(X, y)  # fmt: skip
+    weights = np.column_stack([model.coef_, model.intercept_])
+    if len(weights) < problem.n_columns:  # LinearSVC keeps the difference of two classes only
+        weights = np.vstack([-weights / 2, weights / 2])
+    return problem.objective(np.ascontiguousarray(weights[None]))
+
+
+@every_hinge
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_one_anchor_is_liblinear(loss, n_classes):
+    """With one anchor and no normalisation the problem is LinearSVC's, and so is the optimum."""
+    problem, X, y = liblinear_problem(n_classes, loss)
+    expected = liblinear_objective(problem, X, y)
+    assert solve(problem).objective == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_one_anchor_is_liblinear_for_crammer_singer(n_classes):
+    """The joint problem with hinge loss is LinearSVC's too."""
+    problem, X, y = liblinear_problem(n_classes, "hinge", crammer_singer=True)
+    expected = liblinear_objective(problem, X, y, multi_class="crammer_singer")
+    assert solve(problem).objective == pytest.approx(expected, rel=1e-6)
+
+
+@every_problem
+@pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weighted"])
+@pytest.mark.parametrize("normalize", [False, True], ids=["papers", "unit"])
+def test_the_optimum_is_found(loss, crammer_singer, n_columns, weighted, normalize):
+    """An interior-point method (quasi-Newton for log loss) finds the same objective."""
+    problem = make_problem(loss=loss, crammer_singer=crammer_singer, n_columns=n_columns, C=2.0,
+                           weighted=weighted, normalize=normalize, n_rows=60)  # fmt: skip
+    found = solve(problem)
+    assert found.converged
+    assert found.objective == pytest.approx(best_objective(problem), rel=1e-6)
+
+
+@every_storage
+@every_map
+def test_the_optimum_is_found_in_every_storage(dtype, storage, quadratic):
+    """float32 and CSR rows lead to the same objective, to their precision."""
+    X = make_rows(dtype, storage, n_rows=60)
+    problem = make_problem(make_lifted(X, quadratic=quadratic, normalize=True), C=2.0)
+    found = solve(problem, tol=1e-5 if dtype == "float32" else 1e-9)
+    assert found.converged
+    rel = 3e-5 if dtype == "float32" else 1e-6
+    assert found.objective == pytest.approx(best_objective(problem), rel=rel)
+
+
+@pytest.mark.parametrize("bias", [0.0, 5.0])
+def test_the_optimum_is_found_for_other_biases(bias):
+    """The constant feature may be large, or missing."""
+    problem = make_problem(bias=bias, C=1.0, n_rows=50)
+    assert solve(problem).objective == pytest.approx(best_objective(problem), rel=1e-6)
+
+
+@every_problem
+def test_rows_of_zeros_are_harmless(loss, crammer_singer, n_columns):
+    """Without a bias a row of zeros has no say about the weights, nor about convergence."""
+    problem = make_problem(loss=loss, crammer_singer=crammer_singer, n_columns=n_columns, bias=0.0,
+                           n_rows=30)  # fmt: skip
+    assert problem.lifted.squared_norms()[-1] == 0
+    found = solve(problem, tol=1e-7, max_iter=3000)
+    assert found.objective == pytest.approx(best_objective(problem), rel=1e-6)
+    assert found.converged
+
+
+# The duality gap ----------------------------------------------------------------------------------
+
+
+@every_problem
+def test_the_gap_bounds_the_error(loss, crammer_singer, n_columns):
+    """At every check the gap is not negative, and the optimum lies within it."""
+    problem = make_problem(loss=loss, crammer_singer=crammer_singer, n_columns=n_columns, C=2.0)
+    best = best_objective(problem)
+    for max_iter in (1, 2, 5, 20, 5000):
+        found = solve(problem, max_iter=max_iter)
+        for _, objective, gap in found.history:
+            assert gap >= -1e-12 * objective
+            assert objective - gap <= best * (1 + 1e-8)
+            assert objective >= best * (1 - 1e-8)
+    assert found.duality_gap <= 1e-9 * found.objective
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@every_problem
+def test_what_is_reported_is_true(dtype, loss, crammer_singer, n_columns):
+    """The objective is that of the weights, the last entry of the history, and W = Σ α y z."""
+    problem = make_problem(loss=loss, crammer_singer=crammer_singer, n_columns=n_columns,
+                           dtype=dtype, weighted=True)  # fmt: skip
+    found = solve(problem, tol=1e-4)
+    precision = 1e-5 if dtype == "float32" else 1e-12
+    assert found.objective == pytest.approx(problem.objective(found.weights), rel=precision)
+    assert found.history[-1] == (found.n_iter, found.objective, found.duality_gap)
+    signs = 1.0 if crammer_singer else problem.labels.astype(float)
+    weights = reference.weights_of(full_matrix(problem.lifted), found.alpha.astype(float), signs)
+    np.testing.assert_allclose(found.weights, weights, atol=100 * precision)
+
+
+@every_hinge
+@pytest.mark.parametrize("weighted", [False, True])
+def test_dual_variables_are_feasible(loss, weighted):
+    """0 ≤ α, and α ≤ C s for hinge."""
+    problem = make_problem(loss=loss, weighted=weighted)
+    alpha = solve(problem, tol=1e-5).alpha
+    assert alpha.min() >= 0
+    assert (alpha > 0).any()
+    if loss == "hinge":
+        assert (alpha <= problem.costs[:, None]).all()
+        assert (alpha == problem.costs[:, None]).any()
+
+
+def assert_feasible(a, target, costs, loss):
+    truth = a[np.arange(len(a)), target]
+    np.testing.assert_allclose(a.sum(axis=1), 0, atol=1e-9 * (1 + np.abs(a).max()))
+    assert truth.min() >= 0
+    rivals = a.copy()
+    rivals[np.arange(len(a)), target] = 0
+    assert rivals.max() <= 0
+    if loss == "hinge":
+        assert (truth <= costs * (1 + 1e-9)).all()
+
+
+@every_hinge
+@pytest.mark.parametrize("weighted", [False, True])
+def test_joint_dual_variables_are_feasible(loss, weighted):
+    """A row's variables sum to zero; only that of its class is positive, at most C s for hinge."""
+    problem = make_problem(loss=loss, weighted=weighted, crammer_singer=True)
+    found = solve(problem, tol=1e-5)
+    assert_feasible(found.alpha, problem.target, problem.costs, loss)
+    assert found.alpha.any()
+
+
+@pytest.mark.parametrize("crammer_singer", [False, True])
+def test_variables_at_their_bound_are_exactly_there(crammer_singer):
+    """Hinge: no variable is a rounding error away from C, where it would count as a violation."""
+    problem = make_problem(loss="hinge", crammer_singer=crammer_singer, C=0.37, weighted=True,
+                           n_rows=200)  # fmt: skip
+    alpha = solve(problem, tol=1e-4).alpha
+    costs = np.broadcast_to(problem.costs[:, None], alpha.shape)
+    near = np.abs(alpha - costs) < 1e-10
+    assert near.any()
+    np.testing.assert_array_equal(alpha[near], costs[near])
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "log"])
+@pytest.mark.parametrize("n_columns", [1, 3])
+def test_optimality_conditions(loss, n_columns):
+    """At the optimum each dual variable is what the slope of the loss at its margin asks for."""
+    problem = make_problem(loss=loss, n_columns=n_columns)
+    found = solve(problem, tol=1e-12)
+    margins = problem.labels * problem.lifted.scores(found.weights)
+    pulls = np.vectorize(lambda margin: reference_losses.pull(loss, margin))(margins)
+    np.testing.assert_allclose(found.alpha, problem.costs[:, None] * pulls, atol=1e-4)
+
+
+# Stopping -----------------------------------------------------------------------------------------
+
+
+@every_problem
+def test_few_epochs_do_not_converge(loss, crammer_singer, n_columns):
+    """When epochs run out the result says so, with the gap that is left."""
+    problem = make_problem(loss=loss, crammer_singer=crammer_singer, n_columns=n_columns, C=10.0)
+    found = solve(problem, max_iter=1)
+    assert not found.converged
+    assert found.n_iter == 1
+    assert found.duality_gap > 1e-9 * found.objective
+    assert [entry[0] for entry in found.history] == [1]
+
+
+@pytest.mark.parametrize("tol", [1e-1, 1e-3, 1e-6])
+def test_the_tolerance_is_kept(tol):
+    """A converged run has a relative gap of at most ``tol``."""
+    found = solve(make_problem(C=5.0), tol=tol)
+    assert found.converged
+    assert found.duality_gap <= tol * found.objective
+
+
+def test_a_tighter_tolerance_takes_longer():
+    """Loose tolerances save epochs."""
+    problem = make_problem(C=5.0, n_rows=200)
+    assert solve(problem, tol=1e-1).n_iter < solve(problem, tol=1e-8).n_iter
+
+
+def test_a_monitor_hears_of_every_epoch():
+    """The monitor is told number, objective, gap and active share of each epoch."""
+    heard = []
+    found = solve(
+        make_problem(), tol=1e-4, monitor=lambda number, **facts: heard.append((number, facts))
+    )
+    assert [number for number, _ in heard] == list(range(1, found.n_iter + 1))
+    for _, facts in heard:
+        assert facts.keys() == {"objective", "gap", "active"}
+        assert all(np.isfinite(list(facts.values())))
+        assert 0 <= facts["active"] <= 1
+
+
+def test_a_monitor_can_stop():
+    """A monitor that returns True ends the run with an honest result."""
+    problem = make_problem(C=10.0)
+    found = solve(problem, monitor=lambda number, **facts: number == 2)
+    assert found.n_iter == 2
+    assert not found.converged
+    assert found.objective == pytest.approx(problem.objective(found.weights))
+
+
+# Shrinking ----------------------------------------------------------------------------------------
+
+
+@every_hinge
+@pytest.mark.parametrize("crammer_singer", [False, True])
+@given(seed=st.integers(0, 10**6), C=st.sampled_from([0.01, 0.3, 10.0]))
+def test_shrinking_never_changes_the_optimum(loss, crammer_singer, seed, C):
+    """Epochs that never switch a variable off end at the same objective."""
+    problem = make_problem(loss=loss, crammer_singer=crammer_singer, seed=seed, C=C, n_rows=25)
+    found = solve(problem, tol=1e-8, max_iter=100_000)
+    assert found.converged
+    assert found.objective == pytest.approx(objective_without_shrinking(problem), rel=1e-6)
+
+
+def objective_without_shrinking(problem):
+    core, arrays = compiled(problem), dual_arrays(problem)
+    rng = np.random.default_rng(1)
+    state, end = (arrays.weights, arrays.alpha, arrays.active), (arrays.bounds, arrays.reports)
+    for _ in range(20_000):
+        arrays.reports[:, 0] = 0
+        order = rng.permutation(problem.lifted.n_rows)
+        if problem.crammer_singer:
+            core.crammer_singer_epoch(*state, order, *end)
+        else:
+            core.epoch(*state, order, 0, problem.n_columns, *end)
+        if arrays.reports[:, 0].sum() < 1e-9 * problem.objective(arrays.weights):
+            break
+    return problem.objective(arrays.weights)
+
+
+def test_easy_rows_are_switched_off():
+    """Near the optimum most variables of well separated classes are not visited any more."""
+    problem = make_problem(noise=0.0, n_rows=300, C=10.0)
+    shares = []
+    solve(problem, tol=1e-7, monitor=lambda number, active, **facts: shares.append(active))
+    assert min(shares[:-1]) < 0.7
+
+
+# Warm starts --------------------------------------------------------------------------------------
+
+
+@every_problem
+def test_warm_starts_are_faster(loss, crammer_singer, n_columns):
+    """From the solution of a nearby problem the same objective takes fewer epochs."""
+    options = {"loss": loss, "crammer_singer": crammer_singer, "n_columns": n_columns}
+    before, problem = (make_problem(C=C, n_rows=80, **options) for C in (1.0, 1.02))
+    cold = solve(problem, tol=1e-7)
+    warm = solve(problem, tol=1e-7, alpha=solve(before, tol=1e-7).alpha)
+    assert warm.n_iter < cold.n_iter
+    assert warm.objective == pytest.approx(cold.objective, rel=1e-6)
+
+
+@every_problem
+def test_a_solution_stays_a_solution(loss, crammer_singer, n_columns):
+    """Started from its own solution a solver stops at once."""
+    problem = make_problem(loss=loss, crammer_singer=crammer_singer, n_columns=n_columns)
+    first = solve(problem, tol=1e-6)
+    again = solve(problem, tol=1e-5, alpha=first.alpha)
+    assert again.converged
+    assert again.n_iter <= 2
+    assert again.objective == pytest.approx(first.objective, rel=1e-4)
+
+
+@every_problem
+@pytest.mark.parametrize("C", [0.02, 50.0])
+def test_a_start_from_another_cost(loss, crammer_singer, n_columns, C):
+    """Variables of a problem with other costs, out of bounds here, lead to the right optimum."""
+    options = {"loss": loss, "crammer_singer": crammer_singer, "n_columns": n_columns}
+    start = solve(make_problem(C=1.0, **options), tol=1e-5).alpha
+    problem = make_problem(C=C, **options)
+    found = solve(problem, tol=1e-7, max_iter=100_000, alpha=start)
+    assert found.converged
+    assert found.duality_gap >= -1e-12 * found.objective
+    assert found.objective == pytest.approx(best_objective(problem), rel=1e-5)
+
+
+@every_problem
+def test_a_start_from_other_labels(loss, crammer_singer, n_columns):
+    """Variables of other labels for the same rows lead to the right optimum."""
+    options = {"loss": loss, "crammer_singer": crammer_singer, "n_columns": n_columns}
+    problem = make_problem(**options)
+    flipped = np.roll(problem.target, 1)
+    other = Problem(problem.lifted, flipped, problem.costs, n_columns, loss, crammer_singer)
+    found = solve(problem, tol=1e-7, alpha=solve(other, tol=1e-5).alpha)
+    assert found.converged
+    assert found.objective == pytest.approx(best_objective(problem), rel=1e-5)
+
+
+def test_a_start_is_not_changed():
+    """The caller's dual variables stay as they were."""
+    problem = make_problem()
+    alpha = solve(problem, tol=1e-1).alpha
+    kept = alpha.copy()
+    solve(problem, tol=1e-6, alpha=alpha)
+    np.testing.assert_array_equal(alpha, kept)
+
+
+# Threads and seeds --------------------------------------------------------------------------------
+
+
+@every_storage
+@every_problem
+def test_threads_do_not_change_a_bit(dtype, storage, loss, crammer_singer, n_columns):
+    """One and two threads give the same weights, variables and history."""
+    X = make_rows(dtype, storage, n_rows=300)
+    results = []
+    for n_jobs in (1, 2):
+        with Workers(n_jobs) as workers:
+            lifted = make_lifted(X, workers=workers, normalize=True)
+            problem = make_problem(lifted, loss=loss, crammer_singer=crammer_singer,
+                                   n_columns=n_columns)  # fmt: skip
+            results.append(solve(problem, tol=1e-3, max_iter=60))
+    one, two = results
+    np.testing.assert_array_equal(one.weights, two.weights)
+    np.testing.assert_array_equal(one.alpha, two.alpha)
+    assert one.history == two.history
+
+
+def test_the_seed_decides_the_path_not_the_end():
+    """Equal seeds give equal bits; other seeds the same objective."""
+    problem = make_problem()
+    first, same, other = (solve(problem, tol=1e-8, seed=seed) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first.weights, same.weights)
+    assert not np.array_equal(first.weights, other.weights)
+    assert first.objective == pytest.approx(other.objective, rel=1e-7)
+
+
+@given(n_rows=st.integers(0, 100), seed=st.integers(0, 100))
+def test_every_row_is_visited_once(n_rows, seed):
+    """The order of visits holds each active row once."""
+    rows = 3 * np.arange(n_rows)
+    order = dual.visit_order(rows, np.random.default_rng(seed))
+    np.testing.assert_array_equal(np.sort(order), rows)
+
+
+def test_sparse_and_dense_rows_agree():
+    """The same rows in both storages lead to the same weights."""
+    X = make_rows()
+    dense, sparse = (solve(make_problem(make_lifted(rows))) for rows in (X, sp.csr_array(X)))
+    np.testing.assert_allclose(dense.weights, sparse.weights, atol=1e-4)
+
+
+def test_reference_scores_are_the_lifted_scores():
+    """The reference's matrix and the solver's rows are the same rows."""
+    problem = make_problem()
+    weights = np.random.default_rng(0).standard_normal((6, 3, 6))
+    expected = reference_scores(full_matrix(problem.lifted), weights)
+    np.testing.assert_allclose(problem.lifted.scores(weights), expected, atol=1e-12)
