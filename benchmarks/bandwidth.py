@@ -1,13 +1,16 @@
 """How close a dual epoch comes to the memory it must move.
 
 A full epoch (every variable active) reads ``N·k·c·(p+1)`` weights, and writes ``k·(p+1)`` of them
-for every α that it changes. Those bytes over the epoch's seconds are compared with a plain sum over
-an array in memory and over one that fits the second-level cache, on as many threads.
+for every α that it changes. Those bytes over the epoch's seconds are compared with plain reads of
+an array in memory and of one that fits the second-level cache, on as many threads. The yardstick is
+the faster of numpy's sum and BLAS's product of the array with itself: the sum alone is bound by its
+additions, not by memory, once the array is in cache.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,8 +29,15 @@ N_NEIGHBORS = 8
 EARLIER_EPOCHS = 10
 MEMORY_BYTES = 1 << 28
 USUAL_L2_BYTES = 1 << 19
-READS_PER_SUM = 8
+FEWEST_READS = 4
+READ_BYTES = 1 << 30
 GIGABYTE = 1e9
+
+Reader = Callable[[np.ndarray], object]
+READERS: dict[str, Reader] = {
+    "numpy sum": np.add.reduce,
+    "BLAS dot": lambda array: np.dot(array, array),
+}
 
 
 @dataclass(frozen=True)
@@ -69,7 +79,8 @@ def make_problem(shape: Shape, seed: int, workers: Workers) -> Problem:
     weights = np.ones(shape.n_rows)
     anchors = choose_anchors(X, weights, "kmeans", shape.n_anchors, rng, workers)
     gate = fit_gate(X, weights, anchors, N_NEIGHBORS, "soft", "auto", rng, workers)
-    rows = (QuadraticMap() if shape.quadratic else FeatureMap()).rows(X)
+    feature_map = QuadraticMap() if shape.quadratic else FeatureMap()
+    rows = feature_map.fit(X, target, weights, rng).rows(X)
     lifted = LiftedRows(rows, gate.encode(X, workers), shape.n_anchors, 1.0, True, workers)
     costs = np.full(shape.n_rows, 3, np.float32)
     return Problem(lifted, target.astype(np.int32), costs, shape.n_columns, "squared_hinge")
@@ -128,20 +139,18 @@ def flops(problem: Problem, n_changed: int) -> int:
     return 2 * visits * numbers_per_visit(problem)
 
 
-def read_rate(n_bytes: int, n_threads: int, repeats: int) -> float:
-    """Bytes per second of summing an array, one array per thread."""
-    # A row per sum: numpy adds a long row in vectors, and the rows of a small array stay in cache.
-    arrays = [np.ones((1, n_bytes // 4), np.float32) for _ in range(n_threads)]
-    n_sums = max(READS_PER_SUM, MEMORY_BYTES * READS_PER_SUM // n_bytes // 8)
+def read_rate(n_bytes: int, n_threads: int, repeats: int, read_once: Reader) -> float:
+    """Bytes per second of reading an array again and again, one array per thread."""
+    arrays = [np.ones(n_bytes // 4, np.float32) for _ in range(n_threads)]
+    n_reads = max(FEWEST_READS, READ_BYTES // n_bytes)
 
     def read(array: np.ndarray) -> None:
-        total = np.empty(1, np.float32)
-        for _ in range(n_sums):
-            np.add.reduce(array, axis=1, out=total)
+        for _ in range(n_reads):
+            read_once(array)
 
     with Workers(n_threads) as workers:
         seconds = timed(lambda: workers.map(read, arrays), repeats).best
-    return n_threads * n_sums * n_bytes / seconds
+    return n_threads * n_reads * n_bytes / seconds
 
 
 def l2_bytes() -> int:
@@ -154,28 +163,33 @@ def l2_bytes() -> int:
 
 
 def read_rows(threads: list[int], repeats: int) -> list[Row]:
-    """What the machine can read at most, by this yardstick."""
-    half_of_cache = l2_bytes() // 2
+    """What the machine can read, by each yardstick."""
+    places = {"memory": MEMORY_BYTES, "L2": l2_bytes() // 2}
     return [
         {
-            "shape": f"numpy sum, {where}",
+            "shape": f"{reader} of an array in {place}",
+            "place": place,
             "threads": n_threads,
             "weights MB": n_bytes / 1e6,
-            "GB/s": read_rate(n_bytes, n_threads, repeats) / GIGABYTE,
+            "GB/s": read_rate(n_bytes, n_threads, repeats, read_once) / GIGABYTE,
         }
-        for where, n_bytes in (("memory", MEMORY_BYTES), ("half of the L2 cache", half_of_cache))
+        for place, n_bytes in places.items()
+        for reader, read_once in READERS.items()
         for n_threads in threads
     ]
 
 
 def compare(epochs: list[Row], reads: list[Row]) -> list[Row]:
-    """Add to each epoch how much longer it takes than the reads alone would."""
-    rates = {(read["shape"], read["threads"]): read["GB/s"] for read in reads}
+    """Add to each epoch how much longer it takes than the fastest reads of as many bytes."""
     for row in epochs:
-        for name, where in (("memory", "memory"), ("L2", "half of the L2 cache")):
-            rate = rates[f"numpy sum, {where}", row["threads"]]
-            row[f"time / {name} reads"] = rate / row["GB/s"]
-    return [*reads, *epochs]
+        for place in ("memory", "L2"):
+            rates = [
+                read["GB/s"]
+                for read in reads
+                if (read["place"], read["threads"]) == (place, row["threads"])
+            ]
+            row[f"time / {place} reads"] = max(rates) / row["GB/s"]
+    return [*({key: read[key] for key in read if key != "place"} for read in reads), *epochs]
 
 
 def main() -> None:

@@ -1,14 +1,11 @@
-"""Tests of hyperlocal.report: the split, the measurements, the model sizes and the table."""
+"""Tests of hyperlocal.report: the split, the measurements and the table."""
 
-import threading
 import warnings
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.datasets import load_iris
-from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
@@ -20,7 +17,6 @@ from hyperlocal.report import (
     Row,
     compare,
     contenders,
-    count_numbers,
     format_table,
     measure,
     pick_contenders,
@@ -207,60 +203,6 @@ def test_failure_is_a_note(banana):
     failed, fine = compare(banana, [odd_contender(act), odd_contender(lambda: None)])
     assert failed == Row("odd", note="failed: cannot do this")
     assert fine.accuracy == 0.5
-
-
-# Sizes --------------------------------------------------------------------------------------------
-
-
-def test_size_of_linear_svm():
-    """A linear SVM keeps a weight per class and feature, and an intercept per class."""
-    X, y = load_iris(return_X_y=True)
-    assert count_numbers(LinearSVC().fit(X, y)) == 3 * (4 + 1)
-
-
-def test_size_of_kernel_svm():
-    """A kernel SVM keeps its support vectors, two coefficients for each, and three intercepts."""
-    X, y = load_iris(return_X_y=True)
-    model = SVC().fit(X, y)
-    n_vectors = len(model.support_vectors_)
-    assert count_numbers(model) == n_vectors * 4 + 2 * n_vectors + 3
-    in_sparse = count_numbers(SVC().fit(sparse.csr_array(X), y))
-    assert in_sparse > count_numbers(model)  # indices are numbers too
-
-
-def test_size_of_locally_linear_svm():
-    """A locally linear SVM keeps at least its anchors and a linear model for each."""
-    X, y = load_iris(return_X_y=True)
-    model = LocallyLinearSVC(feature_map=None, random_state=0).fit(X, y)
-    own = model.anchors_.size + model.coef_.size + model.intercept_.size
-    assert count_numbers(model) >= own
-    assert count_numbers(model) < 2 * own
-
-
-def test_size_of_trees():
-    """Boosted trees keep at least several numbers for each of their leaves."""
-    X, y = load_iris(return_X_y=True)
-    small, large = (
-        count_numbers(HistGradientBoostingClassifier(max_iter=n).fit(X, y)) for n in (5, 50)
-    )
-    assert small > 5 * 3 * 2
-    assert large > 5 * small
-
-
-def test_size_counts_each_array_once():
-    """An array held twice is counted once; a record counts its fields; random states do not."""
-    model = DummyClassifier()
-    model.one = model.two = np.zeros(7)
-    model.records = np.zeros(5, dtype=[("left", int), ("right", int)])
-    model.rng = np.random.RandomState(0)
-    assert count_numbers(model) == 7 + 5 * 2
-
-
-def test_size_of_the_unknown():
-    """A model that cannot be looked into has no size."""
-    model = DummyClassifier()
-    model.lock = threading.Lock()
-    assert count_numbers(model) is None
 
 
 # The table ----------------------------------------------------------------------------------------

@@ -98,8 +98,8 @@ class QuadraticMap(FeatureMap):
     n_axes : int or None
         Products are taken of that many principal components of the rows instead of the features.
     rescale : bool
-        The map sees rows divided by the root of their mean squared length. Otherwise products outweigh the
-        features themselves the more, the more features there are.
+        The map sees rows divided by the root of their mean squared length. Otherwise products
+        outweigh the features themselves the more, the more features there are.
     """
 
     def __init__(self, n_axes: int | None = None, rescale: bool = False):

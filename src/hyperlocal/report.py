@@ -9,8 +9,6 @@ one gets without tuning.
 
 from __future__ import annotations
 
-import io
-import pickle
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -25,8 +23,10 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from .datasets import Dataset, Rows, is_sparse
+from .datasets import Dataset, is_sparse
+from .datasets.dataset import Rows
 from .estimators.locally_linear import LocallyLinearSVC
+from .model_size import count_numbers
 
 __all__ = [
     "Contender",
@@ -34,7 +34,6 @@ __all__ = [
     "Row",
     "compare",
     "contenders",
-    "count_numbers",
     "format_table",
     "measure",
     "pick_contenders",
@@ -47,34 +46,13 @@ MAX_DENSE_NUMBERS = 2**27  # sparse rows are made dense for a contender up to 1 
 
 @dataclass(frozen=True)
 class Contender:
-    """A classifier that takes part in a comparison.
+    """A classifier that takes part in a comparison."""
 
-    Attributes
-    ----------
-    key : str
-        Short name, as the command line takes it.
-    name : str
-        Name in the table.
-    make : callable
-        Returns a new, unfitted estimator.
-    max_rows : int, optional
-        Training rows above which it is too slow to be run unasked.
-    needs_dense : bool
-        Whether sparse rows must be made dense for it.
-
-    Examples
-    --------
-    >>> from sklearn.dummy import DummyClassifier
-    >>> from hyperlocal.report import Contender
-    >>> Contender("dummy", "most frequent class", DummyClassifier).make()
-    DummyClassifier()
-    """
-
-    key: str
-    name: str
-    make: Callable[[], Any]
-    max_rows: int | None = None
-    needs_dense: bool = False
+    key: str  #: short name, as the command line takes it
+    name: str  #: name in the table
+    make: Callable[[], Any]  #: returns a new, unfitted estimator
+    max_rows: int | None = None  #: training rows above which it is too slow to be run unasked
+    needs_dense: bool = False  #: whether sparse rows must be made dense for it
 
 
 def contenders(*, seed: int = 0, n_jobs: int | None = None) -> list[Contender]:
@@ -119,14 +97,7 @@ def contenders(*, seed: int = 0, n_jobs: int | None = None) -> list[Contender]:
 
 
 def pick_contenders(keys: Sequence[str], available: Iterable[Contender]) -> list[Contender]:
-    """Return the contenders with these keys, in the order of the keys.
-
-    Examples
-    --------
-    >>> from hyperlocal.report import contenders, pick_contenders
-    >>> [contender.name for contender in pick_contenders(["rbf", "linear"], contenders())]
-    ['RBF SVM', 'linear SVM']
-    """
+    """Return the contenders with these keys, in the order of the keys."""
     by_key = {contender.key: contender for contender in available}
     unknown = [key for key in keys if key not in by_key]
     if unknown:
@@ -236,30 +207,15 @@ def _split(data: Dataset, test_size: float, seed: int) -> Sequence[Any]:
 
 @dataclass(frozen=True)
 class Row:
-    """What one contender did; the figures are None if it was not run to the end.
+    """What one contender did; the figures are None if it was not run to the end."""
 
-    Attributes
-    ----------
-    method : str
-        Name of the contender.
-    accuracy : float, optional
-        Part of the test rows that were classified correctly.
-    fit_seconds : float, optional
-        Wall-clock time of the fit.
-    predict_microseconds : float, optional
-        Wall-clock time of predicting the test rows all at once, per row: median of a few runs.
-    n_numbers : int, optional
-        How many numbers the model keeps.
-    note : str
-        Why it was skipped or failed, or that it did not converge.
-    """
-
-    method: str
-    accuracy: float | None = None
-    fit_seconds: float | None = None
+    method: str  #: name of the contender
+    accuracy: float | None = None  #: part of the test rows that were classified correctly
+    fit_seconds: float | None = None  #: wall-clock time of the fit
+    #: Wall-clock time of predicting the test rows all at once, per row: median of a few runs.
     predict_microseconds: float | None = None
-    n_numbers: int | None = None
-    note: str = ""
+    n_numbers: int | None = None  #: how many numbers the model needs in order to predict
+    note: str = ""  #: why it was skipped or failed, or that it did not converge
 
 
 def measure(contender: Contender, experiment: Experiment, *, force: bool = False) -> Row:
@@ -362,7 +318,7 @@ def compare(
     seed: int = 0,
     n_jobs: int | None = None,
 ) -> list[Row]:
-    """Compare classifiers on one data set.
+    """Compare classifiers on one data set; return a row for each.
 
     Parameters
     ----------
@@ -373,11 +329,6 @@ def compare(
         See :func:`prepare`.
     n_jobs : int, optional
         See :func:`contenders`; only for the default entrants.
-
-    Returns
-    -------
-    list of Row
-        One for each contender.
 
     Examples
     --------
@@ -392,83 +343,6 @@ def compare(
     if entrants is None:
         return [measure(one, experiment) for one in contenders(seed=seed, n_jobs=n_jobs)]
     return [measure(one, experiment, force=True) for one in entrants]
-
-
-# The size of a model ------------------------------------------------------------------------------
-
-
-def count_numbers(model: Any) -> int | None:
-    """Count the numbers a fitted model keeps in order to predict.
-
-    Locally linear SVMs: anchors, weights, intercepts and the arrays of the feature map. Linear
-    SVMs: weights and intercepts. Kernel SVMs: support vectors, their coefficients and intercepts.
-    Anything else: the elements of all arrays that its pickle would hold (a record of ``k`` fields,
-    such as a node of a boosted tree, counts ``k``).
-
-    Returns
-    -------
-    int or None
-        None if the model cannot be looked into.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.svm import LinearSVC
-    >>> from hyperlocal.report import count_numbers
-    >>> count_numbers(LinearSVC().fit(*load_iris(return_X_y=True)))  # 3 classes × (4 + 1)
-    15
-    """
-    if hasattr(model, "support_vectors_"):
-        return _count_attributes(model, "support_vectors_", "dual_coef_", "intercept_")
-    if isinstance(model, LocallyLinearSVC):
-        in_map = _count_reachable(model._feature_map)
-        own = _count_attributes(model, "anchors_", "coef_", "intercept_")
-        return None if in_map is None else own + in_map
-    if hasattr(model, "coef_") and hasattr(model, "intercept_"):
-        return _count_attributes(model, "coef_", "intercept_")
-    return _count_reachable(model)
-
-
-def _count_attributes(model: Any, *names: str) -> int:
-    return sum(_count_stored(getattr(model, name)) for name in names)
-
-
-def _count_stored(values: Any) -> int:
-    if is_sparse(values):
-        rows = values.tocsr()
-        return int(rows.data.size + rows.indices.size + rows.indptr.size)
-    array = np.asarray(values)
-    n_fields = len(array.dtype.names) if array.dtype.names else 1
-    return int(array.size * n_fields)
-
-
-class _ArrayCounter(pickle.Pickler):
-    """Walk through an object as pickling would, and count arrays instead of writing them."""
-
-    def __init__(self) -> None:
-        super().__init__(io.BytesIO(), protocol=pickle.HIGHEST_PROTOCOL)
-        self.n_numbers = 0
-        self._seen: dict[int, Any] = {}  # holds the objects, so that no id is used twice
-
-    def persistent_id(self, obj: Any) -> str | None:
-        # An id other than None keeps the pickler from going into the object.
-        if isinstance(obj, np.random.RandomState | np.random.Generator | np.random.BitGenerator):
-            return "random state: no part of the model"
-        if not isinstance(obj, np.ndarray) or obj.dtype.hasobject:
-            return None
-        if id(obj) not in self._seen:
-            self._seen[id(obj)] = obj
-            self.n_numbers += _count_stored(obj)
-        return "array"
-
-
-def _count_reachable(model: Any) -> int | None:
-    counter = _ArrayCounter()
-    try:
-        counter.dump(model)
-    except (pickle.PicklingError, TypeError, AttributeError):
-        return None
-    return counter.n_numbers
 
 
 # The table ----------------------------------------------------------------------------------------

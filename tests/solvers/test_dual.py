@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from sklearn.datasets import make_classification
 from sklearn.svm import LinearSVC
 
-from hyperlocal import _core
+from hyperlocal import LocallyLinearSVC, _core
 from hyperlocal.solvers import Problem, dual, qp
 from hyperlocal.threads import Workers
 from reference import dual as reference
@@ -285,6 +285,17 @@ def test_rows_of_zeros_are_harmless(loss, crammer_singer, n_columns):
     found = solve(problem, tol=1e-7, max_iter=3000)
     assert found.objective == pytest.approx(best_objective(problem), rel=1e-6)
     assert found.converged
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "log"])
+def test_weights_too_small_for_single_precision_are_harmless(loss):
+    """A row whose cost is zero in float32 is no row, and the gap stays a number."""
+    X = make_rows("float32", n_rows=60)
+    weights = np.ones(60)
+    weights[0] = 1e-60
+    model = LocallyLinearSVC(4, n_neighbors=2, loss=loss, random_state=0)
+    model.fit(X, X[:, 0] > 0, sample_weight=weights)
+    assert 0 <= model.duality_gap_ <= model.tol * model.objective_
 
 
 # The duality gap ----------------------------------------------------------------------------------

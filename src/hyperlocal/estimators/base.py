@@ -376,7 +376,8 @@ class LocallyLinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimat
             return np.column_stack([1 - probabilities, probabilities])
         # Where all classes underflow, the largest score still wins.
         tiny = np.finfo(probabilities.dtype).tiny
-        probabilities = np.maximum(probabilities, tiny * (1 + (scores.max(axis=1) == scores.T).T))
+        least = np.where(scores == scores.max(axis=1, keepdims=True), 2 * tiny, tiny)
+        probabilities = np.maximum(probabilities, least)
         return probabilities / probabilities.sum(axis=1, keepdims=True)
 
     def _check_fitted_rows(self, X: Any) -> Any:

@@ -32,7 +32,7 @@ class LocalCodingSVC(LocallyLinearClassifier):
     Parameters
     ----------
     n_anchors : int or "auto", default="auto"
-        Number of anchors ``m``; "auto" is ``max(16, √N/4)``, at most N/8, of N distinct rows.
+        Number of anchors ``m``; "auto" is ``2 N^(1/3)``, at most N/8, of N distinct rows.
         Values in the hundreds or thousands suit this method.
     n_neighbors : int, default=8
         Active anchors per row.
@@ -134,7 +134,7 @@ class LocalCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     Parameters
     ----------
     n_anchors : int or "auto", default="auto"
-        Number of anchors ``m``; "auto" is ``max(16, √N/4)``, at most N/8, of N distinct rows.
+        Number of anchors ``m``; "auto" is ``2 N^(1/3)``, at most N/8, of N distinct rows.
     n_neighbors : int, default=8
         Active anchors per row.
     coding : {"soft", "inverse_distance", "lle", "llc", "lcc", "hard"}, default="soft"
@@ -226,9 +226,12 @@ class LocalCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         X = check_rows(self, X, reset=False).astype(self.anchors_.dtype, copy=False)
         with Workers(self.n_jobs) as workers:
             codes = self._gate.encode(X, workers)
-        starts = np.arange(X.shape[0] + 1) * codes.anchors.shape[1]
+        # 32-bit indices where they suffice: LIBLINEAR and others read no wider ones.
+        index = np.int32 if codes.anchors.size <= np.iinfo(np.int32).max else np.int64
+        starts = np.arange(0, codes.anchors.size + 1, codes.anchors.shape[1], dtype=index)
+        columns = codes.anchors.ravel().astype(index, copy=False)
         shape = (X.shape[0], self._gate.n_anchors)
-        matrix = sp.csr_array((codes.weights.ravel(), codes.anchors.ravel(), starts), shape=shape)
+        matrix = sp.csr_array((codes.weights.ravel(), columns, starts), shape=shape)
         matrix.sort_indices()
         return matrix if self.sparse_output else matrix.toarray()
 

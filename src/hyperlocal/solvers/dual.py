@@ -24,8 +24,8 @@ _KINDS = {np.dtype(np.float32): _core.DualFloat32, np.dtype(np.float64): _core.D
 EPOCHS_BETWEEN_CHECKS = 30
 # The estimated gap must fall below this share of the tolerated gap before a full check.
 SETTLED = 0.5
-# Variables beyond this share of the last epoch's largest violation are switched off. LIBLINEAR has 1;
-# earlier is faster, and the full check repairs what went too far.
+# Variables beyond this share of the last epoch's largest violation are switched off. LIBLINEAR has
+# one; earlier is faster, and the full check repairs what went too far.
 SHRINKING = 0.2
 NEIGHBOURS_VISITED_TOGETHER = 8
 # Columns of an epoch's report, and of the bounds beyond which variables are switched off.

@@ -1,0 +1,139 @@
+"""Prediction against the bare GEMMs that it needs.
+
+A model's scores need, for each anchor j, the product of the ``n_j`` rows that use it with a
+``p × c`` block of weights. Those products alone, on arrays gathered beforehand, are the floor;
+``decision_function`` starts from rows as the user has them: it checks them, codes them, maps them,
+gathers them, multiplies and adds up.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from common import (
+    Row,
+    argument_parser,
+    environment,
+    print_table,
+    rounded,
+    stage_seconds,
+    timed_in_turns,
+    write_result,
+)
+from hyperlocal import LocallyLinearSVC
+from hyperlocal.estimators import base
+from hyperlocal.lifting import LiftedRows
+from hyperlocal.threads import Workers
+
+N_NEIGHBORS = 8
+TRAINING_ROWS = 4_000
+STAGES = {
+    "checks": (base, "check_rows"),
+    "codes": (base.LocallyLinearClassifier, "_encode"),
+    "lifting": (base.LocallyLinearClassifier, "_lift"),
+    "scores": (LiftedRows, "scores"),
+}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A model and how many rows it predicts."""
+
+    name: str
+    n_rows: int
+    n_features: int
+    n_classes: int
+    n_anchors: int
+    feature_map: str | None = None
+
+
+SHAPES = (
+    Shape("c = 10, p = 784", 10_000, 784, 10, 100),
+    Shape("c = 10, p = 1325 (quadratic)", 10_000, 50, 10, 30, "quadratic"),
+    Shape("c = 26, p = 16", 40_000, 16, 26, 100),
+    Shape("c = 100, p = 256", 10_000, 256, 100, 100),
+)
+
+
+def make_model(shape: Shape, rng: np.random.Generator, seed: int) -> LocallyLinearSVC:
+    """A model of the shape; one epoch gives it weights, and no more is asked of them."""
+    X = rng.standard_normal((TRAINING_ROWS, shape.n_features), np.float32)
+    y = np.arange(TRAINING_ROWS) % shape.n_classes
+    model = LocallyLinearSVC(
+        shape.n_anchors, n_neighbors=N_NEIGHBORS, feature_map=shape.feature_map, max_iter=1,
+        random_state=seed,
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X, y)
+
+
+def bare_products(
+    shape: Shape, model: LocallyLinearSVC, X: np.ndarray, workers: Workers
+) -> tuple[Callable[[], list], int]:
+    """The products alone, ready to run on gathered arrays, and how many flops they make."""
+    phi = model._feature_map.mapped(X)
+    anchors = model._encode(X, workers).anchors
+    gathered = [
+        np.ascontiguousarray(phi[(anchors == anchor).any(axis=1)])
+        for anchor in range(len(model.anchors_))
+    ]
+    weights = [np.ascontiguousarray(blocks.T) for blocks in model.coef_]
+    scores = [np.empty((len(rows), shape.n_classes), X.dtype) for rows in gathered]
+    operands = list(zip(gathered, weights, scores, strict=True))
+    flops = 2 * shape.n_classes * sum(rows.size for rows in gathered)
+    return lambda: workers.map(lambda item: np.dot(item[0], item[1], out=item[2]), operands), flops
+
+
+def compare(shape: Shape, n_jobs: int, seed: int, repeats: int) -> Row:
+    """Times of both, in turns, each on ``n_jobs`` threads, and where ours goes."""
+    rng = np.random.default_rng(seed)
+    model = make_model(shape, rng, seed).set_params(n_jobs=n_jobs)
+    X = rng.standard_normal((shape.n_rows, shape.n_features), np.float32)
+    with Workers(n_jobs) as workers:
+        products, flops = bare_products(shape, model, X, workers)
+        runs = {"ours": lambda: model.decision_function(X), "products": products}
+        timings = timed_in_turns(runs, repeats)
+        with stage_seconds(STAGES) as stages:
+            model.decision_function(X)
+    ours, bare = timings["ours"], timings["products"]
+    return {
+        "shape": shape.name,
+        "threads": n_jobs,
+        "rows": shape.n_rows,
+        "anchors": shape.n_anchors,
+        "decision_function s": ours.best,
+        "bare products s": bare.best,
+        "ratio": ours.best / bare.best,
+        "ratio (median)": ours.median / bare.median,
+        "µs per row": 1e6 * ours.best / shape.n_rows,
+        "bare Gflop/s": flops / bare.best / 1e9,
+        **{f"{stage} s": seconds for stage, seconds in stages.items()},
+    }
+
+
+def main() -> None:
+    """Compare all shapes and track."""
+    arguments = argument_parser(__doc__, repeats=15).parse_args()
+    threads = [1] if os.cpu_count() == 1 else [1, 2]
+    repeats = min(3, arguments.repeats) if arguments.quick else arguments.repeats
+    rows = [
+        compare(shape, n_jobs, arguments.seed, repeats) for shape in SHAPES for n_jobs in threads
+    ]
+    print_table(rows)
+    write_result(
+        "prediction",
+        environment(arguments.seed),
+        [rounded(row) for row in rows],
+        tracked=not arguments.quick,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""The :class:`Dataset`, and what every reader needs to make one: labels and sparse rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy import sparse
+
+Rows: TypeAlias = Any  # a 2-D numpy array, or scipy's CSR rows
+REMEDY_FOR_MISSING = "drop those rows or fill them in, e.g. with sklearn.impute.SimpleImputer"
+
+
+def is_sparse(X: Any) -> bool:
+    """Tell sparse rows from dense ones (a plain bool, which type checkers do not narrow by)."""
+    return bool(sparse.issparse(X))
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Training rows with labels, and test rows where the data has a standard split.
+
+    Attributes
+    ----------
+    name : str
+        What to call the data in a table.
+    X_train : ndarray or CSR array of shape (n_train, n_features)
+    y_train : ndarray of shape (n_train,)
+    X_test : ndarray or CSR array of shape (n_test, n_features), or None
+    y_test : ndarray of shape (n_test,), or None
+    feature_names : tuple of str, or None
+        One name per column, where the source has names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.datasets import Dataset
+    >>> data = Dataset("tiny", np.eye(2), np.array([0, 1]))
+    >>> data.has_test_part
+    False
+    """
+
+    name: str
+    X_train: Rows
+    y_train: np.ndarray
+    X_test: Rows | None = None
+    y_test: np.ndarray | None = None
+    feature_names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        _check_pair(self.name, "training", self.X_train, self.y_train)
+        if (self.X_test is None) != (self.y_test is None):
+            raise ValueError(f"{self.name}: X_test and y_test come together or not at all")
+        if self.X_test is None or self.y_test is None:
+            return
+        _check_pair(self.name, "test", self.X_test, self.y_test)
+        n_train, n_test = self.X_train.shape[1], self.X_test.shape[1]
+        if n_train != n_test:
+            raise ValueError(
+                f"{self.name}: {n_train} features in the training rows, {n_test} in the test rows"
+            )
+
+    @property
+    def has_test_part(self) -> bool:
+        """Whether the data has a standard test part."""
+        return self.X_test is not None
+
+    def all_rows(self) -> tuple[Rows, np.ndarray]:
+        """Return every row and label, the test part (if any) after the training part."""
+        if self.X_test is None or self.y_test is None:
+            return self.X_train, self.y_train
+        parts = [self.X_train, self.X_test]
+        X: Rows = sparse.vstack(parts, format="csr") if is_sparse(parts[0]) else np.vstack(parts)
+        return X, np.concatenate([self.y_train, self.y_test])
+
+
+def _check_pair(name: str, part: str, X: Rows, y: np.ndarray) -> None:
+    if X.ndim != 2 or y.ndim != 1:
+        raise ValueError(
+            f"{name}: the {part} part needs a 2-D X and a 1-D y; got {X.ndim}-D and {y.ndim}-D"
+        )
+    if X.shape[0] != y.shape[0]:
+        raise ValueError(f"{name}: {X.shape[0]} {part} rows but {y.shape[0]} labels")
+    if X.shape[0] == 0 or X.shape[1] == 0:
+        raise ValueError(f"{name}: the {part} part is empty (shape {X.shape})")
+
+
+def tidy_labels(values: Any) -> np.ndarray:
+    """Return labels as integers where all are whole numbers, else as they are."""
+    labels = np.asarray(values)
+    if labels.dtype.kind in "OSU":
+        labels = labels.astype(str)
+        try:
+            numbers = labels.astype(np.float64)
+        except ValueError:
+            return labels
+    elif labels.dtype.kind == "f":
+        numbers = labels
+    else:
+        return labels
+    if not np.isfinite(numbers).all():
+        return labels
+    whole = numbers.astype(np.int64)
+    return whole if np.array_equal(whole, numbers) else numbers
+
+
+def csr_rows(
+    data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: Any
+) -> sparse.csr_array:
+    """Return CSR rows with the narrowest indices that do."""
+    # LIBLINEAR and LIBSVM take 32-bit indices only.
+    small = max(data.size, *shape) < 2**31
+    index = np.int32 if small else np.int64
+    return sparse.csr_array(
+        (data, indices.astype(index), indptr.astype(index)), shape=(int(shape[0]), int(shape[1]))
+    )

@@ -1,0 +1,35 @@
+"""Tests of hyperlocal.datasets.synthetic."""
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC, LinearSVC
+
+from hyperlocal.datasets import make_banana
+
+
+def test_banana_is_local():
+    """The crescents are beyond a line and within reach of a kernel."""
+    X, y = make_banana(600, random_state=0)
+    assert np.bincount(y).tolist() == [300, 300]
+    linear = LinearSVC().fit(X[:300], y[:300]).score(X[300:], y[300:])
+    kernel = SVC().fit(X[:300], y[:300]).score(X[300:], y[300:])
+    assert linear < 0.92
+    assert kernel > 0.95
+
+
+def test_banana_repeats():
+    """The same seed gives the same points, another seed others."""
+    np.testing.assert_array_equal(
+        make_banana(50, random_state=3)[0], make_banana(50, random_state=3)[0]
+    )
+    assert not np.array_equal(
+        make_banana(50, random_state=3)[0], make_banana(50, random_state=4)[0]
+    )
+
+
+def test_banana_refuses_nonsense():
+    """Too few points or negative noise are refused by name."""
+    with pytest.raises(ValueError, match="n_samples must be at least 2"):
+        make_banana(1)
+    with pytest.raises(ValueError, match="noise must not be negative"):
+        make_banana(10, noise=-1)

@@ -1,0 +1,103 @@
+"""Tests of hyperlocal.datasets.tables: files of every format, and npz."""
+
+import gzip
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from hyperlocal.datasets import read_table
+
+
+def test_compressed_table(tmp_path):
+    """A compressed table is read like a plain one, and named without its endings."""
+    with gzip.open(tmp_path / "small.csv.gz", "wt") as file:
+        file.write("1,2,yes\n3,4,no\n")
+    data = read_table(tmp_path / "small.csv.gz")
+    assert data.name == "small"
+    assert data.y_train.tolist() == ["yes", "no"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("empty.csv", b"", "empty"),
+        ("blank.csv", b"\n \n", "empty"),
+        ("header.csv", b"a,b,c\n", "a header but no rows"),
+        ("single.csv", b"1\n2\n", "only one column"),
+        ("latin.csv", b"a,b\n\xe9\xe8,1\n", "not a text file in UTF-8"),
+        ("table.parquet", b"PAR1", "save it as .csv or .npz"),
+    ],
+)
+def test_unusable_files_are_named(name, content, message, tmp_path):
+    """A file that is no table is refused by name, with the reason."""
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=f"{name}.*{message}"):
+        read_table(tmp_path / name)
+
+
+def test_no_such_file(tmp_path):
+    """A file that does not exist is named."""
+    with pytest.raises(FileNotFoundError, match=r"nothing\.csv: no such file"):
+        read_table(tmp_path / "nothing.csv")
+
+
+def test_target_is_for_tables(tmp_path, write):
+    """A label column cannot be chosen where there are no columns."""
+    np.savez(tmp_path / "a.npz", X=np.eye(2), y=[0, 1])
+    for path in (tmp_path / "a.npz", write("a.svm", "1 1:1\n-1 2:1\n")):
+        with pytest.raises(ValueError, match="target is for tables"):
+            read_table(path, target="y")
+
+
+def test_npz_with_all_rows(tmp_path):
+    """X and y make training rows; a column of labels is flattened; names are kept."""
+    X = np.arange(6, dtype=np.float32).reshape(3, 2)
+    np.savez(tmp_path / "a.npz", X=X, y=[[0.0], [1.0], [0.0]], feature_names=["p", "q"])
+    data = read_table(tmp_path / "a.npz")
+    assert data.X_train.dtype == np.float32
+    assert data.y_train.tolist() == [0, 1, 0]
+    assert data.feature_names == ("p", "q")
+
+
+def test_npz_with_sparse_rows(tmp_path):
+    """The arrays of a CSR matrix together with y make sparse rows."""
+    X = sparse.random_array((5, 4), density=0.5, rng=np.random.default_rng(0), format="csr")
+    np.savez(
+        tmp_path / "a.npz",
+        data=X.data,
+        indices=X.indices,
+        indptr=X.indptr,
+        shape=X.shape,
+        y=np.arange(5) % 2,
+    )
+    data = read_table(tmp_path / "a.npz")
+    np.testing.assert_array_equal(data.X_train.toarray(), X.toarray())
+
+
+def test_npz_without_labels(tmp_path):
+    """An archive without labels is refused with what it holds and what is expected."""
+    sparse.save_npz(tmp_path / "a.npz", sparse.csr_array(np.eye(2)))
+    with pytest.raises(ValueError, match=r"a\.npz: holds \['_is_array', 'data'.* together with y"):
+        read_table(tmp_path / "a.npz")
+
+
+def test_npz_that_would_run_code(tmp_path):
+    """Pickled objects are not loaded."""
+    np.savez(tmp_path / "a.npz", X=np.array([{}], dtype=object), y=[0])
+    with pytest.raises(ValueError, match=r"a\.npz: not a readable npz file of plain arrays"):
+        read_table(tmp_path / "a.npz")
+
+
+def test_npz_that_is_none(write):
+    """A file that only has the ending is refused by name."""
+    with pytest.raises(ValueError, match=r"a\.npz: not a readable npz file"):
+        read_table(write("a.npz", "hello"))
+
+
+def test_npz_missing_values_in_the_test_part(tmp_path):
+    """Missing values are looked for in the test part too."""
+    X = np.eye(2)
+    np.savez(tmp_path / "a.npz", X_train=X, y_train=[0, 1], X_test=X / [1, np.nan], y_test=[0, 1])
+    with pytest.raises(ValueError, match="2 test rows have missing"):
+        read_table(tmp_path / "a.npz")
