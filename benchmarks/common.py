@@ -142,7 +142,7 @@ def timed(function: Callable[[], Any], repeats: int = 1) -> Timing:
     return Timing(tuple(seconds), value)
 
 
-def timed_in_turns(functions: dict[str, Callable[[], Any]], repeats: int) -> dict[str, Timing]:
+def timed_in_turns(functions: dict[Any, Callable[[], Any]], repeats: int) -> dict[Any, Timing]:
     """Run contenders one after the other, round after round: a busy minute then hits them all."""
     rounds = [{name: timed(run) for name, run in functions.items()} for _ in range(repeats)]
     return {

@@ -143,7 +143,10 @@ def confirm(names: list[str]) -> list[dict]:
             for X, y in draws:
                 pipeline = make_pipeline(StandardScaler(), model).fit(X, y)
                 errors.append(100 * (1 - pipeline.score(X_test, y_test)))
-            spread = {"error": round(np.mean(errors), 3), "sd": round(np.std(errors), 3)}
+            spread = {
+                "error": round(float(np.mean(errors)), 3),
+                "sd": round(float(np.std(errors)), 3),
+            }
             rows.append({"set": name, "rule": method, **spread, "draws": len(draws)})
         report(rows, name)
     return rows

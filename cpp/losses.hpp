@@ -60,8 +60,22 @@ inline double conjugate_value(Loss loss, double alpha, double cost) {
   return 0;
 }
 
+// Written so that nothing cancels: the shares of the hinge losses are exactly zero at the optimum.
 inline double gap_share(Loss loss, double alpha, double margin, double cost) {
-  return cost * loss_value(loss, margin) + alpha * margin + conjugate_value(loss, alpha, cost);
+  const double slack = 1 - margin;
+  switch (loss) {
+    case Loss::hinge:
+      return slack > 0 ? (cost - alpha) * slack : -alpha * slack;
+    case Loss::squared_hinge: {
+      const double residual = slack - alpha / (2 * cost);
+      return slack > 0 ? cost * residual * residual
+                       : -alpha * slack + alpha * alpha / (4 * cost);
+    }
+    case Loss::log:
+      return std::max(
+          0.0, cost * loss_value(loss, margin) + alpha * margin + conjugate_value(loss, alpha, cost));
+  }
+  return 0;
 }
 
 // The derivative of −D in α where it exists (hinge losses).

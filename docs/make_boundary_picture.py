@@ -22,38 +22,19 @@ def score_grid(model, X: np.ndarray, n: int = 300):
 
 
 def draw_plane(axes, model, X: np.ndarray, y: np.ndarray) -> None:
-    """Rows, the two sides, the boundary and the margins."""
+    """Rows, the two sides and the boundary, the anchors as stars."""
     a, b, scores = score_grid(model, X)
     axes.contourf(a, b, scores > 0, alpha=0.14, cmap=ListedColormap([BLUE, ORANGE]))
     axes.scatter(*X.T, c=np.where(y == np.unique(y)[1], ORANGE, BLUE), s=7, lw=0, alpha=0.55)
-    axes.contour(a, b, scores, [-1, 0, 1], colors=INK, linewidths=[0.8, 2, 0.8],
-                 linestyles=["--", "-", "--"])  # fmt: skip
+    axes.contour(a, b, scores, [0], colors=INK, linewidths=2)
+    axes.plot(*model.anchors_.T, "*", color=INK, ms=12, mec="white", mew=0.9, ls="none")
     axes.set(xticks=[], yticks=[], xlim=(a.min(), a.max()), ylim=(b.min(), b.max()))
     axes.set_aspect("equal")
 
 
-def draw_local_line(axes, model, point: np.ndarray, length: float = 0.9) -> None:
-    """The line that the model is at one point: w(x)·z + b(x) = 0, drawn near the point."""
-    w = model.local_coef(point[None])[0, 0]
-    b = model.local_intercept(point[None])[0, 0]
-    nearest = point - (w @ point + b) * w / (w @ w)
-    along = np.array([-w[1], w[0]]) / np.linalg.norm(w) * length
-    axes.plot(*np.column_stack([nearest - along, nearest + along]), color="#b3003c", lw=2.2)
-    axes.plot(*nearest, "o", color="#b3003c", ms=4)
-
-
-def boundary_points(model, X: np.ndarray, n_points: int) -> np.ndarray:
-    """Points on the boundary, spread out along it."""
-    a, b, scores = score_grid(model, X, 160)
-    lines = plt.figure().gca().contour(a, b, scores, [0]).allsegs[0]
-    plt.close()
-    path = max(lines, key=len)
-    return path[np.linspace(0.06 * len(path), 0.94 * len(path), n_points).astype(int)]
-
-
 def main() -> None:
     """Fit a linear SVM (one anchor) and a locally linear one; draw both."""
-    X, y = make_banana(700, noise=0.22, random_state=3)
+    X, y = make_banana(700, noise=0.15, random_state=3)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     options = {"feature_map": None, "random_state": 0}
     linear = LocallyLinearSVC(1, n_neighbors=1, **options).fit(X, y)
@@ -65,9 +46,6 @@ def main() -> None:
     ):
         draw_plane(axes, model, X, y)
         axes.set_title(f"{title}   ({model.score(X, y):.1%})", color=INK, fontsize=11)
-    for point in boundary_points(local, X, 6):
-        draw_local_line(right, local, point)
-    right.plot(*local.anchors_.T, "*", color=INK, ms=11, mec="white", mew=0.8, ls="none")
     figure.savefig(Path(__file__).parent / "images" / "boundary.png", dpi=130)
 
 

@@ -196,7 +196,7 @@ def test_features_without_names_are_numbered():
 def test_codes_are_explained_by_their_anchors():
     """LocalCodingSVC has nothing but anchors to tell: the intercept is the score."""
     X, y = make_data()
-    explanation = LocalCodingSVC(random_state=0).fit(X, y).explain(X[0])
+    explanation = LocalCodingSVC(9, n_neighbors=8, random_state=0).fit(X, y).explain(X[0])
     assert not explanation.contributions.any()
     np.testing.assert_allclose(explanation.intercepts, explanation.scores)
     assert len(explanation.anchors) == 8

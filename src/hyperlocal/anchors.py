@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 from .coding import encode
 from .rows import core_rows, take_rows
 from .threads import Workers
-from .validation import FLOATS, check_choice, check_number
+from .validation import FLOATS, check_choice, check_number, row_keys
 
 ANCHOR_KINDS = ("kmeans", "random")
 
@@ -30,6 +30,8 @@ def check_anchors(n_anchors: Any, anchors: Any, n_neighbors: int) -> None:
     """Raise unless the arguments that choose anchors make sense together."""
     if isinstance(anchors, str) or anchors is None:
         check_choice("anchors", anchors, ANCHOR_KINDS)
+    elif sp.issparse(anchors):
+        raise TypeError("anchors must be a dense array; call anchors.toarray() first.")
     elif np.ndim(anchors) != 2:
         raise ValueError(
             f"anchors must be 'kmeans', 'random' or a 2-D array with one anchor per row, "
@@ -140,19 +142,10 @@ def _distinct_sample(
     if n_rows > n_wanted:
         chosen = np.sort(rng.choice(n_rows, n_wanted, replace=False))
         X, sample_weight = take_rows(X, chosen), sample_weight[chosen]
-    _, first, inverse = np.unique(_row_keys(X), return_index=True, return_inverse=True)
+    _, first, inverse = np.unique(row_keys(X), return_index=True, return_inverse=True)
     weights = np.bincount(inverse.ravel(), weights=sample_weight)
     share = len(first) / min(n_rows, n_wanted)
     return take_rows(X, first), weights, share
-
-
-def _row_keys(X: Any) -> np.ndarray:
-    """One sortable key per row, equal for equal rows."""
-    if sp.issparse(X):
-        projection = np.random.default_rng(0).standard_normal(X.shape[1])
-        return X.astype(np.float64) @ projection
-    plain = np.ascontiguousarray(X + 0)  # makes -0.0 and 0.0 the same bytes
-    return plain.view(np.dtype((np.void, plain.dtype.itemsize * plain.shape[1]))).ravel()
 
 
 def _kmeans(

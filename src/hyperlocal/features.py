@@ -113,9 +113,16 @@ class QuadraticMap(FeatureMap):
         if self.n_axes is not None:
             self.mean, self.axes = _principal_axes(X, sample_weight, self.n_axes, rng)
         if self.rescale:
-            length = _mean_squared_length(self.stored(X[:ROWS_FOR_PRINCIPAL_AXES]), sample_weight)
+            length = self._mean_squared_length(X, sample_weight, rng)
             self.scale = X.dtype.type(1 / np.sqrt(length or 1))
         return self
+
+    def _mean_squared_length(
+        self, X: Any, sample_weight: np.ndarray, rng: np.random.Generator
+    ) -> float:
+        sample, weights = _sample_rows(X, sample_weight, rng)
+        z = self.stored(sample)
+        return float(np.average(np.einsum("ij,ij->i", z, z).astype(np.float64), weights=weights))
 
     @property
     def n_features_out(self) -> int:
@@ -339,18 +346,20 @@ def _nystroem(X: Any, rng: np.random.Generator) -> Nystroem:
     )
 
 
-def _mean_squared_length(X: np.ndarray, sample_weight: np.ndarray) -> float:
-    lengths = np.einsum("ij,ij->i", X, X)
-    return float(np.average(lengths.astype(np.float64), weights=sample_weight[: len(X)]))
+def _sample_rows(
+    X: Any, sample_weight: np.ndarray, rng: np.random.Generator
+) -> tuple[Any, np.ndarray]:
+    if X.shape[0] <= ROWS_FOR_PRINCIPAL_AXES:
+        return X, sample_weight
+    chosen = np.sort(rng.choice(X.shape[0], ROWS_FOR_PRINCIPAL_AXES, replace=False))
+    return take_rows(X, chosen), sample_weight[chosen]
 
 
 def _principal_axes(
     X: np.ndarray, sample_weight: np.ndarray, n_axes: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean and leading axes of weighted rows, ``(d,)`` and ``(n_axes, d)``."""
-    if X.shape[0] > ROWS_FOR_PRINCIPAL_AXES:
-        chosen = np.sort(rng.choice(X.shape[0], ROWS_FOR_PRINCIPAL_AXES, replace=False))
-        X, sample_weight = take_rows(X, chosen), sample_weight[chosen]
+    X, sample_weight = _sample_rows(X, sample_weight, rng)
     weights = (sample_weight / sample_weight.sum()).astype(X.dtype)
     n_axes = min(n_axes, *X.shape)
     mean = weights @ X

@@ -89,6 +89,13 @@ def test_the_order_of_rows_does_not_matter(Classifier):
     np.testing.assert_array_equal(first.decision_function(X), second.decision_function(X))
 
 
+def test_rows_are_merged_only_if_equal(monkeypatch):
+    """Should different rows share a key by accident, none is merged."""
+    X, y = make_data()
+    monkeypatch.setattr("hyperlocal.validation.row_keys", lambda X: np.zeros(len(X), np.uint64))
+    assert model().fit(X, y).score(X, y) > 0.8
+
+
 def test_a_class_of_weight_zero_is_no_class():
     """Labels of rows without weight are not learned."""
     X, y = make_data(3)

@@ -43,11 +43,11 @@ def test_a_linear_svm_on_codes(coding, n_classes):
 def test_it_is_the_bias_only_map():
     """LocalCodingSVC is LocallyLinearSVC with ``feature_map="bias_only"``."""
     X, y = make_data(3)
-    coding = LocalCodingSVC(random_state=0).fit(X, y)
-    linear = LocallyLinearSVC(feature_map="bias_only", random_state=0).fit(X, y)
+    coding = LocalCodingSVC(10, random_state=0).fit(X, y)
+    linear = LocallyLinearSVC(10, feature_map="bias_only", random_state=0).fit(X, y)
     np.testing.assert_array_equal(coding.decision_function(X), linear.decision_function(X))
-    assert coding.coef_.shape == (11, 3, 0)
-    assert coding.intercept_.shape == (11, 3)
+    assert coding.coef_.shape == (10, 3, 0)
+    assert coding.intercept_.shape == (10, 3)
 
 
 def test_values_at_anchors_are_interpolated():

@@ -15,6 +15,9 @@ from sklearn.svm import LinearSVC
 
 from estimators.data import make_data, make_ring
 from hyperlocal import LocallyLinearSVC
+from hyperlocal.anchors import default_n_anchors
+from hyperlocal.features import N_PRINCIPAL_AXES, WIDEST_QUADRATIC_INPUT
+from hyperlocal.rows import quadratic_width
 
 OPTIONS = {
     "solver": ["dual", "sgd", "qp"],
@@ -155,12 +158,12 @@ def test_local_weights_are_exact(feature_map, convert, normalize):
     np.testing.assert_allclose(scores, model.decision_function(convert(unseen)), atol=1e-10)
 
 
-@pytest.mark.parametrize(("n_features", "n_axes"), [(65, 40), (100, 40), (2000, 40)])
-def test_local_weights_are_exact_on_principal_axes(n_features, n_axes):
+@pytest.mark.parametrize("n_features", [WIDEST_QUADRATIC_INPUT + 1, 100, 2000])
+def test_local_weights_are_exact_on_principal_axes(n_features):
     """Many features: local models on principal components still speak of the input's features."""
     X, y = make_data(n_rows=120, n_features=n_features)
     model = LocallyLinearSVC(random_state=0).fit(X, y)
-    assert model.coef_.shape[2] == n_axes * (n_axes + 3) // 2
+    assert model.coef_.shape[2] == quadratic_width(N_PRINCIPAL_AXES)
     coef, intercept = model.local_coef(X), model.local_intercept(X)
     assert coef.shape == (120, 1, n_features)
     scores = np.einsum("ncd,nd->nc", coef, X) + intercept
@@ -170,7 +173,7 @@ def test_local_weights_are_exact_on_principal_axes(n_features, n_axes):
 def test_quadratic_scores_are_what_they_say():
     """A quadratic local model scores ``Σ_j γ_j (w_j·φ(x) + b_j)`` with all products of pairs."""
     X, y = make_data()
-    model = LocallyLinearSVC(1, n_neighbors=1, normalize=False, random_state=0).fit(X, y)
+    model = LocallyLinearSVC(1, n_neighbors=1, feature_map="quadratic", normalize=False).fit(X, y)
     products = PolynomialFeatures(2, include_bias=False).fit_transform(X)
     upper, lower = np.triu_indices(5)
     scale = np.r_[np.full(5, np.sqrt(2)), np.where(upper == lower, 1, np.sqrt(2))]
@@ -348,7 +351,8 @@ def test_code_on_features_codes_on_the_map():
     X, y = make_data()
     model = LocallyLinearSVC(feature_map=PCA(2), code_on="features", random_state=0).fit(X, y)
     assert model.anchors_.shape[1] == 2
-    assert LocallyLinearSVC(code_on="features").fit(X, y).anchors_.shape[1] == 20
+    model = LocallyLinearSVC(feature_map="quadratic", code_on="features").fit(X, y)
+    assert model.anchors_.shape[1] == quadratic_width(5)
 
 
 # Anchors ------------------------------------------------------------------------------------------
@@ -391,11 +395,13 @@ def test_more_anchors_than_distinct_rows():
     assert model.anchors_.shape == (20, 5)
 
 
-@pytest.mark.parametrize(("n_rows", "n_anchors"), [(2, 1), (16, 2), (90, 11), (400, 16)])
-def test_automatic_number_of_anchors(n_rows, n_anchors):
-    """Small data get few anchors; no warning is due for it."""
+@pytest.mark.parametrize("n_rows", [2, 16, 90, 400])
+def test_automatic_number_of_anchors(n_rows):
+    """The number of distinct rows decides; no warning is due where it is small."""
     X, y = np.random.default_rng(0).normal(size=(n_rows, 3)), np.arange(n_rows) % 2
-    assert len(LocallyLinearSVC(random_state=0).fit(X, y).anchors_) == n_anchors
+    X, y = np.tile(X, (2, 1)), np.tile(y, 2)
+    model = LocallyLinearSVC(random_state=0).fit(X, y)
+    assert len(model.anchors_) == default_n_anchors(n_rows)
 
 
 def test_beta_sharpens_the_gate():

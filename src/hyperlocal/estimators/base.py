@@ -94,7 +94,8 @@ class LocallyLinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         y : array-like of shape (n_rows,)
             Class labels.
         sample_weight : array-like of shape (n_rows,), default=None
-            Weights of rows; a weight of two is the same as the row twice.
+            Weights of rows; a weight of two is the same as the row twice (to the last bit up to
+            16,384 rows, to the solver's tolerance above).
 
         Returns
         -------
@@ -142,6 +143,11 @@ class LocallyLinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         self._check_arguments()
         first = not hasattr(self, "classes_")
         known = self._known_classes(classes, first)
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' would balance each batch by itself in partial_fit; give a "
+                "dict of weights."
+            )
         data = check_labelled_rows(
             self, X, y, sample_weight, self.class_weight, classes=known, reset=first
         )
@@ -321,8 +327,8 @@ class LocallyLinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         self.__dict__.pop("_alpha", None)
         if self.warm_start and result.alpha is not None:
             self._alpha = result.alpha
-        if not result.converged:
-            warnings.warn(self._advice(result), ConvergenceWarning, stacklevel=3)
+        if not (result.converged or result.stopped):
+            warnings.warn(self._advice(result), ConvergenceWarning, stacklevel=4)
 
     def _advice(self, result: SolverResult) -> str:
         if self.solver == "sgd":
@@ -331,8 +337,9 @@ class LocallyLinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimat
                 f"tol={self.tol:g}; raise max_iter or tol."
             )
         share = result.duality_gap / result.objective if result.objective else np.nan
+        unit = "iterations" if self.solver == "qp" else "epochs"
         return (
-            f"stopped after {result.n_iter} epochs at a relative duality gap of {share:.1e}, above "
+            f"stopped after {result.n_iter} {unit} at a relative duality gap of {share:.1e}, above "
             f"tol={self.tol:g}; raise max_iter or tol, lower C, or scale the features."
         )
 

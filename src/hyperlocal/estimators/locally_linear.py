@@ -33,8 +33,9 @@ class LocallyLinearSVC(LocallyLinearClassifier):
     feature_map : {"auto", None, "identity", "quadratic", "additive_chi2", "intersection", \
 "nystroem", "bias_only"} or transformer, default="auto"
         What a local model sees, ``φ(x)``: the row itself (None), all products of pairs of features
-        ("quadratic"), a finite map of an additive kernel, and so on. "auto" is quadratic up to 64
-        features, quadratic on 40 principal components above, the row itself for sparse rows.
+        ("quadratic"), a finite map of an additive kernel, and so on. "auto" is quadratic on
+        rescaled rows (so that features and products weigh alike), above 64 features on their 40
+        principal components; sparse rows are seen as they are.
     code_on : {"input", "features"}, column indices or transformer, default="input"
         What distances to anchors are measured on.
     normalize : bool, default=True
@@ -63,7 +64,8 @@ class LocallyLinearSVC(LocallyLinearClassifier):
     random_state : int, RandomState instance or None, default=None
         Seeds anchors and the order of visits.
     warm_start : bool, default=False
-        Keep gate, map and (for the same rows) dual variables of the last fit.
+        Go on from the last fit: keep gate and map while their arguments stay the same, and start
+        from its dual variables (for the same rows) or weights ("sgd").
     verbose : int, default=0
         1 writes progress to stderr now and then, 2 every epoch.
 

@@ -21,6 +21,8 @@ class SolverResult:
     duality_gap : float
         Objective minus the best lower bound known; NaN where the solver has no bound.
     converged : bool
+    stopped : bool
+        Whether a monitor ended the run before it converged.
     alpha : ndarray or None
         Dual variables, for warm starts.
     history : list of (epoch, objective, duality gap)
@@ -32,5 +34,6 @@ class SolverResult:
     objective: float
     duality_gap: float
     converged: bool
+    stopped: bool = False
     alpha: np.ndarray | None = None
     history: list[tuple[int, float, float]] = field(default_factory=list)

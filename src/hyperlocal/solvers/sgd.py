@@ -79,6 +79,7 @@ def solve(
         objective=objective,
         duality_gap=math.nan,
         converged=converged,
+        stopped=stop,
         history=history,
     )
 
@@ -146,8 +147,9 @@ def _find_t0(
     for exponent in TRIED_EXPONENTS:
         t0 = typical / (2.0**exponent * lambda_)
         trial = SgdState(weights.copy(), weights.copy(), 0, lambda_, t0)
-        _visit(problem, trial, sample, penalize_intercept)
-        objective = problem.objective(trial.average, penalize_intercept=penalize_intercept)
+        with np.errstate(over="ignore", invalid="ignore"):  # long steps diverge: that is why we try
+            _visit(problem, trial, sample, penalize_intercept)
+            objective = problem.objective(trial.average, penalize_intercept=penalize_intercept)
         if objective < best:  # NaN and infinity never win
             best, best_t0 = objective, t0
     return best_t0
