@@ -65,6 +65,7 @@ struct BoundRows {
         columns(cols),
         starts(begins),
         rows(x.data(), cols.data(), begins.data(), size(begins) - 1, n_features, quadratic, scale) {
+    require(n_features >= 0, "n_features must not be negative");
     require(size(begins) >= 1 && size(x) == size(cols), "CSR arrays do not fit together");
     require(begins.data()[0] == 0 && begins.data()[size(begins) - 1] == size(x),
             "CSR starts do not span the values");
@@ -188,8 +189,8 @@ void bind_rows(nb::module_& m, const char* name) {
              Matrix<const T> products, Vector<const T> half_norms, Coding coding, double beta,
              double ridge, double locality, Matrix<Column> chosen, Matrix<T> weights,
              Matrix<T> distances) {
-            const Index n = end - begin, n_anchors = size(anchors, 0), k = size(chosen, 1);
             require_range(b.rows.n_rows(), begin, end);
+            const Index n = end - begin, n_anchors = size(anchors, 0), k = size(chosen, 1);
             require(size(anchors, 1) == b.rows.width(), "anchors have the wrong width");
             require(size(products, 0) == n && size(products, 1) == n_anchors &&
                         size(half_norms) == n_anchors,
@@ -265,8 +266,8 @@ void bind_lifted(nb::module_& m, const char* name) {
           "group_by_anchor",
           [](const Bound& b, Index begin, Index end, Vector<Index> starts, Vector<Index> rows,
              Vector<Index> places) {
-            const Index n_pairs = (end - begin) * b.lifted.codes().k;
             require_range(b.lifted.n_rows(), begin, end);
+            const Index n_pairs = (end - begin) * b.lifted.codes().k;
             require(size(starts) == b.n_anchors + 1 && size(rows) == n_pairs &&
                         size(places) == n_pairs,
                     "outputs have the wrong length");

@@ -2,7 +2,8 @@
 //
 // The caller gives the products of a block of rows with all anchors (one GEMM). They only rank the
 // anchors; the distances that weights depend on are computed again for the k chosen ones, in double
-// precision, because x·x − 2 x·v + v·v loses all digits in single precision near an anchor.
+// precision, and for dense rows from the differences v − x: x·x − 2 x·v + v·v loses all digits near
+// an anchor, or far from the origin.
 #pragma once
 
 #include <algorithm>
@@ -148,74 +149,133 @@ inline void lcc_weights(const double* gram, const double* distances, Index k, do
 
 }  // namespace detail
 
+namespace detail {
+
+// Squared distances of one row to its chosen anchors, and (v_i − x)·(v_j − x) for pairs of them.
+template <class T>
+class LocalGeometry {
+ public:
+  LocalGeometry(const T* anchors, Index n_anchors, Index width, Index k)
+      : anchors_(anchors), width_(width), k_(k), norms_(n_anchors), differences_(k * width) {
+    for (Index j = 0; j < n_anchors; ++j) norms_[j] = squared_norm(anchor(j));
+  }
+
+  void set_row(const RowView<T>& x, const Column* chosen) {
+    x_ = x;
+    chosen_ = chosen;
+    own_ = squared_norm(x);
+  }
+
+  double squared_distance(Index j) const {
+    const RowView<T> v = anchor(chosen_[j]);
+    if (x_.is_dense()) {
+      double sum = 0;
+#pragma omp simd reduction(+ : sum)
+      for (Index i = 0; i < width_; ++i) {
+        const double difference = double(v.values[i]) - double(x_.values[i]);
+        sum += difference * difference;
+      }
+      return sum;
+    }
+    const double norm = norms_[chosen_[j]];
+    const double distance = own_ - 2 * exact_dot(x_, v.values) + norm;
+    // Below the rounding error of the sum it is a distance of zero.
+    return distance > 1e-14 * (own_ + norm) ? distance : 0;
+  }
+
+  // gram is k × k; `squared` holds the distances.
+  void fill_gram(const double* squared, double* gram) {
+    x_.is_dense() ? fill_gram_dense(gram) : fill_gram_sparse(squared, gram);
+  }
+
+ private:
+  RowView<T> anchor(Index j) const {
+    return RowView<T>::of_dense(anchors_ + j * width_, width_);
+  }
+
+  void fill_gram_dense(double* gram) {
+    for (Index j = 0; j < k_; ++j) {
+      const T* v = anchors_ + chosen_[j] * width_;
+      double* difference = differences_.data() + j * width_;
+      for (Index i = 0; i < width_; ++i) difference[i] = double(v[i]) - double(x_.values[i]);
+    }
+    for (Index i = 0; i < k_; ++i) {
+      const auto row = RowView<double>::of_dense(differences_.data() + i * width_, width_);
+      for (Index j = 0; j <= i; ++j)
+        gram[i * k_ + j] = gram[j * k_ + i] =
+            exact_dot(row, differences_.data() + j * width_);
+    }
+  }
+
+  void fill_gram_sparse(const double* squared, double* gram) {
+    for (Index i = 0; i < k_; ++i) {
+      const RowView<T> v = anchor(chosen_[i]);
+      const double cross = exact_dot(x_, v.values);
+      for (Index j = 0; j < i; ++j) {
+        const T* u = anchors_ + chosen_[j] * width_;
+        gram[i * k_ + j] = gram[j * k_ + i] = exact_dot(v, u) - cross - exact_dot(x_, u) + own_;
+      }
+      gram[i * k_ + i] = squared[i];
+    }
+  }
+
+  const T* anchors_;
+  Index width_, k_;
+  std::vector<double> norms_, differences_;
+  RowView<T> x_{};
+  const Column* chosen_ = nullptr;
+  double own_ = 0;
+};
+
+// The weights of one row from its distances, nearest first.
+inline void code_weights(const CodingOptions& options, const double* squared, double* gram, Index k,
+                         double* gamma, double* scratch) {
+  switch (options.coding) {
+    case Coding::hard:
+      for (Index j = 0; j < k; ++j) gamma[j] = j == 0;
+      return;
+    case Coding::soft:
+      return soft_weights(squared, k, options.beta, gamma);
+    case Coding::inverse_distance:
+      return inverse_distance_weights(squared, k, gamma);
+    case Coding::lle:
+    case Coding::llc:
+      return reconstruction_weights(gram, squared, k, options, gamma);
+    case Coding::lcc:
+      return lcc_weights(gram, squared, k, options.locality, gamma, scratch);
+  }
+}
+
+}  // namespace detail
+
 // Codes rows begin … end-1. `products` holds x·v for these rows (n × m), `half_norms` holds ½ v·v:
 // anchors are ranked by ½ v·v − x·v. Both may be taken about any common origin.
 template <class T>
 void encode(const Rows<T>& rows, Index begin, Index end, const T* anchors, Index n_anchors, Index k,
             const T* products, const T* half_norms, const CodingOptions& options, Column* chosen,
             T* weights, T* distances) {
-  const Index width = rows.width();
   const bool needs_gram = options.coding == Coding::lle || options.coding == Coding::llc ||
                           options.coding == Coding::lcc;
   RowBuffer<T> buffer;
+  detail::LocalGeometry<T> geometry(anchors, n_anchors, rows.width(), k);
   std::vector<T> keys(n_anchors), chosen_keys(k);
-  std::vector<double> norms(n_anchors);
-  for (Index j = 0; j < n_anchors; ++j) {
-    const T* anchor = anchors + j * width;
-    norms[j] = exact_dot(RowView<T>{anchor, nullptr, width}, anchor);
-  }
-  std::vector<double> squared(k), gamma(k), cross(k), gradient(k), gram(needs_gram ? k * k : 0);
+  std::vector<double> squared(k), gamma(k), scratch(k), gram(needs_gram ? k * k : 0);
   std::vector<Column> order(k);
   for (Index row = begin; row < end; ++row) {
     const T* row_products = products + (row - begin) * n_anchors;
     for (Index j = 0; j < n_anchors; ++j) keys[j] = half_norms[j] - row_products[j];
     detail::smallest_k(keys.data(), n_anchors, k, order.data(), chosen_keys.data());
 
-    const RowView<T> x = rows.fetch(row, buffer);
-    const double own = squared_norm(x);
-    for (Index j = 0; j < k; ++j) {
-      const double norm = norms[order[j]];
-      const double distance = own - 2 * exact_dot(x, anchors + order[j] * width) + norm;
-      // Below the rounding error of the sum it is a distance of zero.
-      squared[j] = distance > 1e-14 * (own + norm) ? distance : 0;
-    }
+    geometry.set_row(rows.fetch(row, buffer), order.data());
+    for (Index j = 0; j < k; ++j) squared[j] = geometry.squared_distance(j);
     // The ranking may be off in the last digits: sort by the distances that count.
     for (Index j = 1; j < k; ++j)
       for (Index i = j; i > 0 && squared[i] < squared[i - 1]; --i) {
         std::swap(squared[i], squared[i - 1]);
         std::swap(order[i], order[i - 1]);
       }
-    if (needs_gram) {
-      for (Index j = 0; j < k; ++j) cross[j] = exact_dot(x, anchors + order[j] * width);
-      for (Index i = 0; i < k; ++i) {
-        const RowView<T> anchor{anchors + order[i] * width, nullptr, width};
-        for (Index j = 0; j <= i; ++j) {
-          const double product =
-              i == j ? squared[i]
-                     : exact_dot(anchor, anchors + order[j] * width) - cross[i] - cross[j] + own;
-          gram[i * k + j] = gram[j * k + i] = product;
-        }
-      }
-    }
-    switch (options.coding) {
-      case Coding::hard:
-        for (Index j = 0; j < k; ++j) gamma[j] = j == 0;
-        break;
-      case Coding::soft:
-        detail::soft_weights(squared.data(), k, options.beta, gamma.data());
-        break;
-      case Coding::inverse_distance:
-        detail::inverse_distance_weights(squared.data(), k, gamma.data());
-        break;
-      case Coding::lle:
-      case Coding::llc:
-        detail::reconstruction_weights(gram.data(), squared.data(), k, options, gamma.data());
-        break;
-      case Coding::lcc:
-        detail::lcc_weights(gram.data(), squared.data(), k, options.locality, gamma.data(),
-                            gradient.data());
-        break;
-    }
+    if (needs_gram) geometry.fill_gram(squared.data(), gram.data());
+    detail::code_weights(options, squared.data(), gram.data(), k, gamma.data(), scratch.data());
     for (Index j = 0; j < k; ++j) {
       *chosen++ = order[j];
       *weights++ = static_cast<T>(gamma[j]);

@@ -222,13 +222,15 @@ inline void solve_row(const double* g, Index n_columns, Index truth, double q, d
   };
   double beta = g[truth];
   double free_sum = 0, free_slope = 0;
+  bool at_bound = false;
   for (Index count = 1; count <= n_rivals; ++count) {
     const double entering = g[order[count - 1]];
     if (entering <= beta) break;
     free_sum += entering / q;
     free_slope += 1 / q;
     beta = threshold(free_sum, free_slope, false);
-    if ((beta - g[truth]) / q_truth > bound) beta = threshold(free_sum, free_slope, true);
+    at_bound = (beta - g[truth]) / q_truth > bound;
+    if (at_bound) beta = threshold(free_sum, free_slope, true);
   }
   double total = 0;
   for (Index r = 0; r < n_columns; ++r) {
@@ -236,7 +238,7 @@ inline void solve_row(const double* g, Index n_columns, Index truth, double q, d
     a[r] = std::min(0.0, (beta - g[r]) / q);
     total += a[r];
   }
-  a[truth] = -total;
+  a[truth] = at_bound ? bound : -total;
 }
 
 }  // namespace detail
@@ -263,14 +265,15 @@ void crammer_singer_epoch(const DualProblem<T>& problem, DualState<T> state, con
     report.gap +=
         detail::crammer_singer_gap(problem.loss, a, scores.data(), n_columns, truth, cost);
     if (detail::crammer_singer_exclude(bounds, a, scores.data(), n_columns, truth)) {
-      state.active[row * n_columns] = 0;
+      std::fill_n(state.active + row * n_columns, n_columns, std::uint8_t(0));
       continue;
     }
     const double violation =
         detail::crammer_singer_violation(problem.loss, a, scores.data(), n_columns, truth, cost);
     report.largest = std::max(report.largest, violation);
     if (violation <= 0) continue;
-    const double q = std::max(double(problem.squared_norms[row]), 1e-300);
+    // A row of zeros still has a best answer; the floor keeps its differences of g visible.
+    const double q = std::max(double(problem.squared_norms[row]), 1e-12);
     const double extra = problem.loss == Loss::squared_hinge ? 1 / (2 * cost) : 0;
     for (Index r = 0; r < n_columns; ++r)
       g[r] = double(scores[r]) + (r == truth ? 0 : 1) - q * double(a[r]);
@@ -290,7 +293,7 @@ void crammer_singer_epoch(const DualProblem<T>& problem, DualState<T> state, con
   }
 }
 
-// The full check for Crammer–Singer; a row is switched off as a whole (its first flag).
+// The full check for Crammer–Singer; a row is switched on or off as a whole.
 template <class T>
 void crammer_singer_check(const DualProblem<T>& problem, DualState<T> state, Index begin, Index end,
                           const T* scores, const ShrinkBounds& bounds, double& loss, double& gap) {
@@ -301,8 +304,8 @@ void crammer_singer_check(const DualProblem<T>& problem, DualState<T> state, Ind
     const double cost = problem.costs[row];
     loss += cost * loss_value(problem.loss, detail::lead(scores, n_columns, truth));
     gap += detail::crammer_singer_gap(problem.loss, a, scores, n_columns, truth, cost);
-    state.active[row * n_columns] =
-        !detail::crammer_singer_exclude(bounds, a, scores, n_columns, truth);
+    const bool active = !detail::crammer_singer_exclude(bounds, a, scores, n_columns, truth);
+    std::fill_n(state.active + row * n_columns, n_columns, std::uint8_t(active));
   }
 }
 

@@ -16,14 +16,17 @@ namespace hyperlocal {
 using Index = std::int64_t;
 using Column = std::int32_t;
 
-// Values at positions `columns`, or at 0 … size-1 where `columns` is null.
+// Values at positions 0 … size-1 of a dense row, or at `columns` of a sparse one. (An empty sparse
+// row may have no columns to point to, so a null pointer would not tell them apart.)
 template <class T>
 struct RowView {
   const T* values;
   const Column* columns;
   Index size;
+  bool dense;
 
-  bool is_dense() const { return columns == nullptr; }
+  static RowView of_dense(const T* values, Index size) { return {values, nullptr, size, true}; }
+  bool is_dense() const { return dense; }
 };
 
 // Where a fetched row is expanded; one per thread.
@@ -77,11 +80,13 @@ class Rows {
   }
 
  private:
-  RowView<T> dense(Index row) const { return {values_ + row * n_features_, nullptr, n_features_}; }
+  RowView<T> dense(Index row) const {
+    return RowView<T>::of_dense(values_ + row * n_features_, n_features_);
+  }
 
   RowView<T> sparse(Index row) const {
     const Index start = starts_[row];
-    return {values_ + start, columns_ + start, starts_[row + 1] - start};
+    return {values_ + start, columns_ + start, starts_[row + 1] - start, false};
   }
 
   // With x scaled by s: φ(x) = [√2 x_i; then for each i: x_i², √2 x_i x_j for j > i], so that
@@ -101,7 +106,7 @@ class Rows {
       for (Index j = 0; j < rest; ++j) out[j] = scaled * others[j];
       out += rest;
     }
-    return {buffer.values.data(), nullptr, width()};
+    return RowView<T>::of_dense(buffer.values.data(), width());
   }
 
   RowView<T> expand_sparse(const RowView<T>& x, RowBuffer<T>& buffer) const {
@@ -124,7 +129,7 @@ class Rows {
       for (Index j = i + 1; j < x.size; ++j)
         put(root2 * square * x.values[j], start + x.columns[j]);
     }
-    return {buffer.values.data(), buffer.columns.data(), size};
+    return {buffer.values.data(), buffer.columns.data(), size, false};
   }
 
   const T* values_;
@@ -136,7 +141,7 @@ class Rows {
   T scale_;
 };
 
-// Σ_v a_v b_v in double precision, in one fixed order, so that equal rows have distance zero.
+// Σ_v a_v b_v in double precision.
 template <class T>
 double exact_dot(const RowView<T>& a, const T* b) {
   double sum = 0;

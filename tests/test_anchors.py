@@ -210,10 +210,10 @@ def test_given_anchors_must_fit(given, n_anchors, message):
 
 @given(st.integers(1, 10**9))
 def test_default_n_anchors(n_rows):
-    """The default is at least one, at most N/8, and grows like √N/4 from 16."""
+    """The default is at least one, at most N/8, never falls, and grows more slowly than √N."""
     n_anchors = default_n_anchors(n_rows)
     assert 1 <= n_anchors <= max(1, n_rows // 8)
-    assert n_anchors <= max(16, np.sqrt(n_rows) / 4)
+    assert n_anchors <= max(16, np.sqrt(n_rows))
     assert default_n_anchors(n_rows + 1) >= n_anchors
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -54,15 +55,16 @@ def check_anchors(n_anchors: Any, anchors: Any, n_neighbors: int) -> None:
 
 
 def default_n_anchors(n_distinct: float) -> int:
-    """``2 N^(1/3)`` and at most N/8, for N distinct rows.
+    """``max(8, √N/4)`` and at most N/8, for N distinct rows.
 
     Examples
     --------
     >>> from hyperlocal.anchors import default_n_anchors
     >>> [default_n_anchors(n) for n in (5, 100, 1_000, 10_000, 1_000_000)]
-    [1, 9, 20, 43, 200]
+    [1, 8, 8, 25, 250]
     """
-    return max(1, min(round(2 * n_distinct ** (1 / 3)), int(n_distinct) // 8))
+    wanted = max(8, round(math.sqrt(n_distinct) / 4))
+    return max(1, min(wanted, int(n_distinct) // 8))
 
 
 def choose_anchors(

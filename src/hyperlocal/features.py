@@ -98,8 +98,9 @@ class QuadraticMap(FeatureMap):
     n_axes : int or None
         Products are taken of that many principal components of the rows instead of the features.
     rescale : bool
-        The map sees rows divided by the root of their mean squared length. Otherwise products
-        outweigh the features themselves the more, the more features there are.
+        The map sees rows divided by the root of their mean squared length, and multiplied by
+        ``√(N/1000)`` between 1 and 4. As they are, products would outweigh the features themselves
+        the more, the more features there are; but the more rows, the more curvature they support.
     """
 
     def __init__(self, n_axes: int | None = None, rescale: bool = False):
@@ -114,7 +115,8 @@ class QuadraticMap(FeatureMap):
             self.mean, self.axes = _principal_axes(X, sample_weight, self.n_axes, rng)
         if self.rescale:
             length = self._mean_squared_length(X, sample_weight, rng)
-            self.scale = X.dtype.type(1 / np.sqrt(length or 1))
+            curvature = np.clip(np.sqrt(X.shape[0] / 1000), 1, 4)
+            self.scale = X.dtype.type(curvature / np.sqrt(length or 1))
         return self
 
     def _mean_squared_length(

@@ -433,6 +433,7 @@ def test_a_monitor_can_stop():
     problem = make_problem(C=10.0)
     found = solve(problem, monitor=lambda number, **facts: number == 2)
     assert found.n_iter == 2
+    assert found.stopped
     assert not found.converged
     assert found.objective == pytest.approx(problem.objective(found.weights))
 

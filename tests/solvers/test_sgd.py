@@ -136,14 +136,14 @@ def test_it_approaches_the_quadratic_program(loss, crammer_singer):
 @every_problem
 @pytest.mark.parametrize("penalize_intercept", [False, True])
 def test_what_is_reported_is_true(loss, crammer_singer, penalize_intercept):
-    """The objective is that of the weights, the last of the history; there is no gap."""
+    """The objective is that of the weights, the best of the history; there is no gap."""
     problem = make_problem(loss=loss, crammer_singer=crammer_singer)
     found = solve(problem, penalize_intercept=penalize_intercept)
     expected = problem.objective(found.weights, penalize_intercept=penalize_intercept)
     assert found.objective == pytest.approx(expected, rel=1e-12)
     assert math.isnan(found.duality_gap)
     assert [number for number, _, _ in found.history] == list(range(1, found.n_iter + 1))
-    assert found.history[-1][1] == found.objective
+    assert min(objective for _, objective, _ in found.history) == found.objective
     assert found.alpha is None
 
 
@@ -196,6 +196,7 @@ def test_a_monitor_hears_of_every_epoch_and_can_stop():
 
     found = solve(make_problem(C=30.0), tol=NEVER, monitor=monitor)
     assert found.n_iter == 3
+    assert found.stopped
     assert not found.converged
     assert heard == [(number, objective) for number, objective, _ in found.history]
 

@@ -282,7 +282,9 @@ class LocallyLinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimat
         target, n_columns = data.target, n_classes
         if n_classes == 2 and not joint:
             target, n_columns = np.where(target == 1, 0, -1).astype(np.int32), 1
-        costs = (self.C * data.sample_weight).astype(lifted.dtype)
+        # A cost must not vanish in single precision: the dual divides by it.
+        tiny = np.finfo(lifted.dtype).tiny
+        costs = np.maximum(self.C * data.sample_weight, tiny).astype(lifted.dtype)
         return Problem(lifted, target, costs, n_columns, self.loss, joint)
 
     def _solve(self, problem: Problem, rng: np.random.Generator, keep: bool) -> SolverResult:

@@ -32,7 +32,7 @@ class LocalCodingSVC(LocallyLinearClassifier):
     Parameters
     ----------
     n_anchors : int or "auto", default="auto"
-        Number of anchors ``m``; "auto" is ``2 N^(1/3)``, at most N/8, of N distinct rows.
+        Number of anchors ``m``; "auto" is ``max(8, √N/4)``, at most N/8, of N distinct rows.
         Values in the hundreds or thousands suit this method.
     n_neighbors : int, default=8
         Active anchors per row.
@@ -134,7 +134,7 @@ class LocalCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     Parameters
     ----------
     n_anchors : int or "auto", default="auto"
-        Number of anchors ``m``; "auto" is ``2 N^(1/3)``, at most N/8, of N distinct rows.
+        Number of anchors ``m``; "auto" is ``max(8, √N/4)``, at most N/8, of N distinct rows.
     n_neighbors : int, default=8
         Active anchors per row.
     coding : {"soft", "inverse_distance", "lle", "llc", "lcc", "hard"}, default="soft"

@@ -18,7 +18,7 @@ class LocallyLinearSVC(LocallyLinearClassifier):
     Parameters
     ----------
     n_anchors : int or "auto", default="auto"
-        Number of local models ``m``. "auto" is ``2 N^(1/3)``, at most N/8, of N distinct rows.
+        Number of local models ``m``. "auto" is ``max(8, √N/4)``, at most N/8, of N distinct rows.
         One anchor is a linear SVM.
     n_neighbors : int, default=8
         Active local models per row, ``k``.

@@ -228,11 +228,24 @@ class _Descent:
     def _start_from(self, alpha: np.ndarray) -> None:
         costs = self.problem.costs[:, None]
         if self.problem.crammer_singer:
-            self.alpha = np.array(alpha, dtype=self.alpha.dtype, order="C")
-            steps = self.alpha
+            self.alpha = steps = self._feasible_joint(alpha)
         else:
             upper = np.inf if self.problem.loss == "squared_hinge" else costs
             self.alpha = np.clip(alpha, 0, upper).astype(self.alpha.dtype, order="C")
             steps = self.alpha * self.problem.labels
         self.problem.lifted.add(steps, self.weights)
         self.check(0)
+
+    def _feasible_joint(self, alpha: np.ndarray) -> np.ndarray:
+        """Crammer–Singer's variables made feasible: rivals at most 0, sums 0, ``a_y ≤ C``."""
+        rows, target = np.arange(len(alpha)), self.problem.target
+        feasible = np.minimum(alpha, 0).astype(np.float64)
+        feasible[rows, target] = 0
+        total = -feasible.sum(axis=1)
+        if self.problem.loss == "hinge":
+            costs = self.problem.costs.astype(np.float64)
+            shrink = np.divide(costs, total, out=np.ones_like(total), where=total > costs)
+            feasible *= shrink[:, None]
+            total *= shrink
+        feasible[rows, target] = total
+        return np.ascontiguousarray(feasible, dtype=self.alpha.dtype)

@@ -22,6 +22,8 @@ from .result import SolverResult
 ROWS_TO_TRY = 1_000
 TRIED_EXPONENTS = range(-8, 7)
 SHORTEST_SKIP = 16
+# Objectives of stochastic iterates wobble: one epoch without progress is no sign of an end.
+EPOCHS_WITHOUT_PROGRESS = 3
 
 Monitor = Callable[..., bool]
 
@@ -59,26 +61,26 @@ def solve(
     start: np.ndarray | None = None,
     penalize_intercept: bool = False,
 ) -> SolverResult:
-    """Run epochs until the objective falls by less than ``tol``, relatively, in one of them."""
+    """Run epochs until a few in a row lower the objective by less than ``tol``, relatively."""
     state = start_state(problem, rng, start=start, penalize_intercept=penalize_intercept)
-    best = math.inf
+    best, best_weights = math.inf, state.average
     history: list[tuple[int, float, float]] = []
-    converged = False
-    for number in range(1, max_iter + 1):
+    number, idle, stop = 0, 0, False
+    while not stop and idle < EPOCHS_WITHOUT_PROGRESS and number < max_iter:
+        number += 1
         run_epoch(problem, state, rng, penalize_intercept=penalize_intercept)
         objective = problem.objective(state.average, penalize_intercept=penalize_intercept)
         history.append((number, objective, math.nan))
-        converged = number > 1 and best - objective <= tol * objective
-        best = min(best, objective)
+        idle = 0 if best - objective > tol * objective else idle + 1
+        if objective < best:
+            best, best_weights = objective, state.average.copy()
         stop = monitor is not None and monitor(number, objective=objective)
-        if converged or stop:
-            break
     return SolverResult(
-        weights=state.average,
+        weights=best_weights,
         n_iter=number,
-        objective=objective,
+        objective=best,
         duality_gap=math.nan,
-        converged=converged,
+        converged=idle >= EPOCHS_WITHOUT_PROGRESS,
         stopped=stop,
         history=history,
     )
