@@ -186,7 +186,7 @@ def test_explanations_do_not_depend_on_blocks(monkeypatch):
     X, y = make_data(3)
     model = LocallyLinearSVC(8, random_state=0).fit(X, y)
     whole = model.local_coef(X), model.local_intercept(X)
-    monkeypatch.setattr("hyperlocal.estimators.base.NUMBERS_PER_EXPLANATION_BLOCK", 500)
+    monkeypatch.setattr("hyperlocal.estimators.local_model.NUMBERS_PER_EXPLANATION_BLOCK", 500)
     np.testing.assert_allclose(model.local_coef(X), whole[0], atol=1e-12)
     np.testing.assert_allclose(model.local_intercept(X), whole[1], atol=1e-12)
 
@@ -196,7 +196,7 @@ def test_predictions_do_not_depend_on_blocks(monkeypatch):
     X, y = make_data(3)
     model = LocallyLinearSVC(8, random_state=0).fit(X, y)
     whole = model.decision_function(X)
-    monkeypatch.setattr("hyperlocal.estimators.base.ROWS_PER_PREDICTION_BLOCK", 7)
+    monkeypatch.setattr("hyperlocal.estimators.local_model.ROWS_PER_PREDICTION_BLOCK", 7)
     np.testing.assert_allclose(model.decision_function(X), whole, atol=1e-12)
 
 
