@@ -114,7 +114,12 @@ struct BoundDual {
 
   BoundDual(const BoundLifted<T>& lifted, Vector<const Column> targets, Vector<const T> c,
             Vector<const T> squared_norms, Index columns, Loss l)
-      : source(lifted), target(targets), costs(c), norms(squared_norms), n_columns(columns), loss(l) {
+      : source(lifted),
+        target(targets),
+        costs(c),
+        norms(squared_norms),
+        n_columns(columns),
+        loss(l) {
     const Index n = lifted.lifted.n_rows();
     require(size(targets) == n && size(c) == n && size(squared_norms) == n,
             "one target, cost and norm per row");
@@ -268,9 +273,9 @@ void bind_lifted(nb::module_& m, const char* name) {
              Vector<Index> places) {
             require_range(b.lifted.n_rows(), begin, end);
             const Index n_pairs = (end - begin) * b.lifted.codes().k;
-            require(size(starts) == b.n_anchors + 1 && size(rows) == n_pairs &&
-                        size(places) == n_pairs,
-                    "outputs have the wrong length");
+            require(
+                size(starts) == b.n_anchors + 1 && size(rows) == n_pairs && size(places) == n_pairs,
+                "outputs have the wrong length");
             nb::gil_scoped_release release;
             group_by_anchor(b.lifted.codes(), begin, end, b.n_anchors, starts.data(), rows.data(),
                             places.data());
@@ -284,14 +289,12 @@ void bind_lifted(nb::module_& m, const char* name) {
             require(size(places) == (end - begin) * b.lifted.codes().k &&
                         size(out, 0) == end - begin && size(partial, 1) == size(out, 1),
                     "arrays do not fit together");
-            require_below(places.data(), size(places), -1, size(partial, 0),
-                          "place out of bounds");
+            require_below(places.data(), size(places), -1, size(partial, 0), "place out of bounds");
             nb::gil_scoped_release release;
             combine_partial_scores(b.lifted.codes(), begin, end, places.data(), partial.data(),
                                    size(partial, 1), out.data());
           },
-          "begin"_a, "end"_a, "places"_a.noconvert(), "partial"_a.noconvert(),
-          "out"_a.noconvert());
+          "begin"_a, "end"_a, "places"_a.noconvert(), "partial"_a.noconvert(), "out"_a.noconvert());
 }
 
 template <class T>
@@ -395,17 +398,16 @@ void bind_sgd(nb::module_& m) {
           source.require_weights(*average);
           require(size(*average, 1) == n_columns, "average must have the shape of weights");
         }
-        const SgdProblem<T> problem{source.lifted, target.data(),    costs.data(), n_columns,
-                                    source.n_anchors, loss, crammer_singer};
+        const SgdProblem<T> problem{source.lifted,    target.data(), costs.data(),  n_columns,
+                                    source.n_anchors, loss,          crammer_singer};
         SgdState<T> state{weights.data(), average ? average->data() : nullptr, visits};
         nb::gil_scoped_release release;
         sgd_epoch(problem, state, SgdSchedule{lambda, t0, skip, decay_bias}, order.data(),
                   size(order), column_begin, column_end);
       },
       "lifted"_a, "target"_a.noconvert(), "costs"_a.noconvert(), "loss"_a, "crammer_singer"_a,
-      "weights"_a.noconvert(), "average"_a.noconvert().none(), "visits"_a,
-      "lambda_"_a, "t0"_a, "skip"_a, "decay_bias"_a, "order"_a.noconvert(), "column_begin"_a,
-      "column_end"_a);
+      "weights"_a.noconvert(), "average"_a.noconvert().none(), "visits"_a, "lambda_"_a, "t0"_a,
+      "skip"_a, "decay_bias"_a, "order"_a.noconvert(), "column_begin"_a, "column_end"_a);
 }
 
 bool cpu_supports_x86_64_v3() {

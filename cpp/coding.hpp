@@ -1,9 +1,9 @@
 // From a row to its k nearest anchors and their weights γ (Σγ = 1).
 //
 // The caller gives the products of a block of rows with all anchors (one GEMM). They only rank the
-// anchors; the distances that weights depend on are computed again for the k chosen ones, in double
-// precision, and for dense rows from the differences v − x: x·x − 2 x·v + v·v loses all digits near
-// an anchor, or far from the origin.
+// anchors; the distances that weights depend on are computed again for the k chosen ones, for dense
+// rows from the differences v − x: x·x − 2 x·v + v·v loses all digits near an anchor, or far from
+// the origin.
 #pragma once
 
 #include <algorithm>
@@ -25,20 +25,31 @@ struct CodingOptions {
 namespace detail {
 
 // The k smallest of `size` keys, ascending; ties go to the smaller index.
-// Insertion into a sorted list: k is small and most keys fail the first comparison.
+// Insertion into a sorted list: k is small, and most stretches of keys hold none that belongs in
+// it, which one vectorised minimum tells.
 template <class T>
 void smallest_k(const T* keys, Index size, Index k, Column* chosen, T* chosen_keys) {
+  constexpr Index stretch = 16;
   Index filled = 0;
-  for (Index candidate = 0; candidate < size; ++candidate) {
-    const T key = keys[candidate];
-    if (filled == k && !(key < chosen_keys[k - 1])) continue;
-    Index place = filled < k ? filled++ : k - 1;
-    for (; place > 0 && key < chosen_keys[place - 1]; --place) {
-      chosen_keys[place] = chosen_keys[place - 1];
-      chosen[place] = chosen[place - 1];
+  for (Index start = 0; start < size; start += stretch) {
+    const Index stop = std::min(start + stretch, size);
+    if (filled == k && stop - start == stretch) {
+      T lowest = keys[start];
+#pragma omp simd reduction(min : lowest)
+      for (Index i = 0; i < stretch; ++i) lowest = std::min(lowest, keys[start + i]);
+      if (!(lowest < chosen_keys[k - 1])) continue;
     }
-    chosen_keys[place] = key;
-    chosen[place] = static_cast<Column>(candidate);
+    for (Index candidate = start; candidate < stop; ++candidate) {
+      const T key = keys[candidate];
+      if (filled == k && !(key < chosen_keys[k - 1])) continue;
+      Index place = filled < k ? filled++ : k - 1;
+      for (; place > 0 && key < chosen_keys[place - 1]; --place) {
+        chosen_keys[place] = chosen_keys[place - 1];
+        chosen[place] = chosen[place - 1];
+      }
+      chosen_keys[place] = key;
+      chosen[place] = static_cast<Column>(candidate);
+    }
   }
 }
 
@@ -69,7 +80,8 @@ inline void normalize_sum(double* gamma, Index k) {
 }
 
 inline void soft_weights(const double* distances, Index k, double beta, double* gamma) {
-  for (Index j = 0; j < k; ++j) gamma[j] = std::exp(-beta * (distances[j] - distances[0]));
+  gamma[0] = 1;
+  for (Index j = 1; j < k; ++j) gamma[j] = std::exp(-beta * (distances[j] - distances[0]));
   normalize_sum(gamma, k);
 }
 
@@ -133,9 +145,8 @@ inline void lcc_weights(const double* gram, const double* distances, Index k, do
     for (Index p = 0; p < k; ++p) {
       for (Index q = p + 1; q < k; ++q) {
         const double curvature = gram[p * k + p] + gram[q * k + q] - 2 * gram[p * k + q];
-        const double t =
-            best_transfer(2 * std::max(curvature, 0.0), gradient[p] - gradient[q], gamma[p],
-                          mu * distances[p], gamma[q], mu * distances[q]);
+        const double t = best_transfer(2 * std::max(curvature, 0.0), gradient[p] - gradient[q],
+                                       gamma[p], mu * distances[p], gamma[q], mu * distances[q]);
         if (t == 0) continue;
         gamma[p] += t;
         gamma[q] -= t;
@@ -168,15 +179,7 @@ class LocalGeometry {
 
   double squared_distance(Index j) const {
     const RowView<T> v = anchor(chosen_[j]);
-    if (x_.is_dense()) {
-      double sum = 0;
-#pragma omp simd reduction(+ : sum)
-      for (Index i = 0; i < width_; ++i) {
-        const double difference = double(v.values[i]) - double(x_.values[i]);
-        sum += difference * difference;
-      }
-      return sum;
-    }
+    if (x_.is_dense()) return double(squared_difference(v.values, x_.values, width_));
     const double norm = norms_[chosen_[j]];
     const double distance = own_ - 2 * exact_dot(x_, v.values) + norm;
     // Below the rounding error of the sum it is a distance of zero.
@@ -189,9 +192,7 @@ class LocalGeometry {
   }
 
  private:
-  RowView<T> anchor(Index j) const {
-    return RowView<T>::of_dense(anchors_ + j * width_, width_);
-  }
+  RowView<T> anchor(Index j) const { return RowView<T>::of_dense(anchors_ + j * width_, width_); }
 
   void fill_gram_dense(double* gram) {
     for (Index j = 0; j < k_; ++j) {
@@ -202,8 +203,7 @@ class LocalGeometry {
     for (Index i = 0; i < k_; ++i) {
       const auto row = RowView<double>::of_dense(differences_.data() + i * width_, width_);
       for (Index j = 0; j <= i; ++j)
-        gram[i * k_ + j] = gram[j * k_ + i] =
-            exact_dot(row, differences_.data() + j * width_);
+        gram[i * k_ + j] = gram[j * k_ + i] = exact_dot(row, differences_.data() + j * width_);
     }
   }
 

@@ -42,7 +42,7 @@ struct DualState {
 };
 
 // How many visits ahead memory is asked for.
-constexpr Index visits_ahead = 6;
+constexpr Index visits_ahead = 32;
 
 template <class T>
 void prefetch_visit(const DualProblem<T>& problem, const DualState<T>& state, const Index* order,
@@ -279,8 +279,7 @@ void crammer_singer_epoch(const DualProblem<T>& problem, DualState<T> state, con
       g[r] = double(scores[r]) + (r == truth ? 0 : 1) - q * double(a[r]);
     const double bound =
         problem.loss == Loss::hinge ? cost : std::numeric_limits<double>::infinity();
-    detail::solve_row(g.data(), n_columns, truth, q, q + extra, bound, ranking.data(),
-                      next.data());
+    detail::solve_row(g.data(), n_columns, truth, q, q + extra, bound, ranking.data(), next.data());
     report.gain += conjugate_value(problem.loss, a[truth], cost) -
                    conjugate_value(problem.loss, next[truth], cost);
     for (Index r = 0; r < n_columns; ++r) {

@@ -68,12 +68,11 @@ inline double gap_share(Loss loss, double alpha, double margin, double cost) {
       return slack > 0 ? (cost - alpha) * slack : -alpha * slack;
     case Loss::squared_hinge: {
       const double residual = slack - alpha / (2 * cost);
-      return slack > 0 ? cost * residual * residual
-                       : -alpha * slack + alpha * alpha / (4 * cost);
+      return slack > 0 ? cost * residual * residual : -alpha * slack + alpha * alpha / (4 * cost);
     }
     case Loss::log:
-      return std::max(
-          0.0, cost * loss_value(loss, margin) + alpha * margin + conjugate_value(loss, alpha, cost));
+      return std::max(0.0, cost * loss_value(loss, margin) + alpha * margin +
+                               conjugate_value(loss, alpha, cost));
   }
   return 0;
 }

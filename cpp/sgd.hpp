@@ -54,8 +54,9 @@ void loss_pulls(const SgdProblem<T>& problem, Index row, const T* scores, Index 
   const Index truth = problem.target[row];
   for (Index column = column_begin; column < column_end; ++column) {
     const double label = column == truth ? 1 : -1;
-    const double pull =
-        problem.crammer_singer ? 0 : label * loss_pull(problem.loss, label * double(scores[column]));
+    const double pull = problem.crammer_singer
+                            ? 0
+                            : label * loss_pull(problem.loss, label * double(scores[column]));
     pulls[column] = static_cast<T>(pull);
   }
   if (!problem.crammer_singer) return;
@@ -83,7 +84,8 @@ void sgd_epoch(const SgdProblem<T>& problem, SgdState<T>& state, const SgdSchedu
     for (Index column = column_begin; column < column_end; ++column)
       scores[column] = problem.lifted.dot(row, x, state.weights, problem.n_columns, column);
     detail::loss_pulls(problem, row, scores.data(), column_begin, column_end, pulls.data());
-    const double step = double(problem.costs[row]) / (schedule.lambda * (state.visits + schedule.t0));
+    const double step =
+        double(problem.costs[row]) / (schedule.lambda * (state.visits + schedule.t0));
     for (Index column = column_begin; column < column_end; ++column)
       if (pulls[column] != 0)
         problem.lifted.axpy(row, x, static_cast<T>(step * double(pulls[column])), state.weights,
@@ -94,8 +96,7 @@ void sgd_epoch(const SgdProblem<T>& problem, SgdState<T>& state, const SgdSchedu
     }
     // The last visits of an epoch may be fewer than `skip`: decay by as many as there were.
     const double passed = double(schedule.skip - until_decay);
-    const T keep =
-        static_cast<T>(std::max(0.0, 1 - passed / (state.visits + schedule.t0)));
+    const T keep = static_cast<T>(std::max(0.0, 1 - passed / (state.visits + schedule.t0)));
     const Index kept_out = schedule.decay_bias ? 0 : 1;
     detail::for_each_block(problem, column_begin, column_end, [&](Index start, Index width) {
       T* w = state.weights + start;

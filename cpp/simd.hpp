@@ -1,8 +1,8 @@
 // A few numbers side by side: `Lanes<T, n>` loads, multiplies, adds and sums n of them at once.
 //
 // GCC and Clang have vector types, which they map to whatever the instruction set offers; other
-// compilers get plain arrays and their own vectoriser. Short rows are why this exists: loops left to
-// the vectoriser spend most of a 20-feature row in their prologues.
+// compilers get plain arrays and their own vectoriser. Short rows are why this exists: loops left
+// to the vectoriser spend most of a 20-feature row in their prologues.
 #pragma once
 
 #include <cstdint>
@@ -122,6 +122,22 @@ T mixed_dot(const T* x, std::int64_t size, T last, const T* const* blocks, const
     for (int j = 1; j < n_blocks; ++j) mixed += mix[j] * blocks[j][v];
     total += (v < size ? x[v] : last) * mixed;
   }
+  return total;
+}
+
+// ‖x − y‖². From differences, so that it keeps its digits wherever x and y lie.
+template <class T>
+T squared_difference(const T* x, const T* y, std::int64_t size) {
+  constexpr int n = lanes_per_register<T>;
+  auto sums = Lanes<T, n>::zero();
+  std::int64_t v = 0;
+  for (; v + n <= size; v += n) {
+    auto difference = Lanes<T, n>::load(x + v);
+    difference.add_product(Lanes<T, n>::load(y + v), T(-1));
+    sums.add_product(difference, difference);
+  }
+  T total = sums.sum();
+  for (; v < size; ++v) total += (x[v] - y[v]) * (x[v] - y[v]);
   return total;
 }
 

@@ -142,6 +142,13 @@ CALLS = {
         column_end=C,
     ),
 }  # fmt: skip
+# What calls return; all others fill the arrays they are given, and return nothing.
+MADE = {
+    "dense": _core.RowsFloat64,
+    "csr": _core.RowsFloat64,
+    "lifted": _core.LiftedFloat64,
+    "dual": _core.DualFloat64,
+}
 
 every_array = pytest.mark.parametrize(
     ("name", "key"),
@@ -157,7 +164,10 @@ every_array = pytest.mark.parametrize(
 @pytest.mark.parametrize("name", CALLS)
 def test_right_arguments_pass(name):
     """Each call that the other tests spoil works as it stands."""
-    CALLS[name]()
+    given = CALLS[name].arguments
+    arrays = {key: fresh(value) for key, value in given.items() if isinstance(value, np.ndarray)}
+    assert isinstance(CALLS[name](**arrays), MADE.get(name, type(None)))
+    assert all(np.isfinite(array).all() for array in arrays.values())
 
 
 @every_array
@@ -351,6 +361,7 @@ def test_arrays_outlive_their_names():
 
 sizes = st.integers(0, 5)
 odd_numbers = st.sampled_from([0.0, 1.0, -1.0, 1e-300, 1e300, np.inf, -np.inf, np.nan])
+UNWRITTEN = -7.25  # a number that none of these give
 
 
 @st.composite
@@ -389,12 +400,18 @@ def test_fuzzed_arguments_work_or_raise(name, data):
     spoiled = data.draw(st.sets(st.sampled_from(keys), max_size=4))
     try:
         made = CALLS[name](**{key: spoil(data, arguments[key]) for key in sorted(spoiled)})
-    except (ValueError, TypeError):
+    except (ValueError, TypeError) as error:
+        assert str(error)  # noqa: PT017
         return
+    assert isinstance(made, MADE.get(name, type(None)))
     if name in ("dense", "csr"):
-        made.gather(np.arange(made.n_rows), np.empty((made.n_rows, made.width)))
+        out = np.full((made.n_rows, made.width), UNWRITTEN)
+        made.gather(np.arange(made.n_rows), out)
+        assert (out != UNWRITTEN).all()
     if name == "lifted":
-        made.squared_norms(0, N, np.empty(N))
+        norms = np.full(N, UNWRITTEN)
+        made.squared_norms(0, N, norms)
+        assert (norms != UNWRITTEN).all()
 
 
 # Two builds ---------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """Tests of hyperlocal.validation: what users give becomes clean arrays or a clear error."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -235,7 +237,10 @@ def test_wild_scales_are_warned_of(convert):
 @pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
 def test_similar_scales_are_not_warned_of(convert):
     """Moderate scales and constant features pass silently."""
-    warn_about_scales(convert(make_rows(n_features=3) * [1.0, 1e3, 0.0]))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_about_scales(convert(make_rows(n_features=3) * [1.0, 1e3, 0.0]))
+    assert caught == []
 
 
 # Arguments ----------------------------------------------------------------------------------------

@@ -1,7 +1,12 @@
-"""Small data for the tests of estimators."""
+"""Small data and models for the tests of estimators."""
 
 import numpy as np
+import pytest
 from sklearn.datasets import make_classification
+
+from hyperlocal import LocalCodingSVC, LocallyLinearSVC
+
+every_classifier = pytest.mark.parametrize("Classifier", [LocallyLinearSVC, LocalCodingSVC])
 
 
 def make_data(n_classes=2, *, n_rows=90, n_features=5, dtype=np.float64, seed=0):
@@ -25,3 +30,38 @@ def make_ring(n_rows=300, seed=0):
     y = np.arange(n_rows) % 2
     radius, angle = np.sqrt(rng.uniform(0, 1, n_rows)) + 1.2 * y, rng.uniform(0, 2 * np.pi, n_rows)
     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]), y
+
+
+def model(**options):
+    """A small model with a seed."""
+    return LocallyLinearSVC(**{"n_neighbors": 3, "n_anchors": 8, "random_state": 0, **options})
+
+
+def precise(**options):
+    """A model whose scores are determined to some six digits."""
+    return model(tol=1e-9, max_iter=50_000, **options)
+
+
+class Recorder:
+    """A scikit-learn callback that keeps a log, and acts at an epoch."""
+
+    def __init__(self, act_at=None, act=lambda: True):
+        self.act_at, self.act, self.log = act_at, act, []
+
+    def setup(self, estimator, context):
+        self.log.append("setup")
+
+    def teardown(self, estimator, context):
+        self.log.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context):
+        self.log.append(f"begin {context.task_name}")
+
+    def on_fit_task_end(self, estimator, context):
+        self.log.append(f"end {context.task_name}")
+        return self.act() if self.log.count("end epoch") == self.act_at else None
+
+
+def interrupt():
+    """Ctrl-C."""
+    raise KeyboardInterrupt

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from hyperlocal import _core
 from hyperlocal.coding import Codes
 from hyperlocal.lifting import LiftedRows
 from hyperlocal.rows import core_rows
@@ -26,6 +27,33 @@ every_storage = pytest.mark.parametrize(
     [pytest.param(*kind, id="-".join(kind)) for kind in product(DTYPES, STORAGES)],
 )
 every_map = pytest.mark.parametrize("quadratic", [False, True], ids=["plain", "quadratic"])
+every_hinge = pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+every_loss = pytest.mark.parametrize(
+    ("loss", "crammer_singer"),
+    [
+        ("hinge", False),
+        ("squared_hinge", False),
+        ("log", False),
+        ("hinge", True),
+        ("squared_hinge", True),
+    ],
+    ids=["hinge", "squared_hinge", "log", "hinge-joint", "squared_hinge-joint"],
+)
+every_problem = pytest.mark.parametrize(
+    ("loss", "crammer_singer", "n_columns"),
+    [
+        ("hinge", False, 1),
+        ("hinge", False, 3),
+        ("squared_hinge", False, 1),
+        ("squared_hinge", False, 3),
+        ("log", False, 1),
+        ("log", False, 3),
+        ("hinge", True, 3),
+        ("squared_hinge", True, 3),
+        ("hinge", True, 2),
+    ],
+    ids=lambda value: ("joint" if value else "ovr") if isinstance(value, bool) else None,
+)
 
 
 def make_rows(dtype="float64", storage="dense", n_rows=40, n_features=5, seed=0):
@@ -117,6 +145,13 @@ def full_matrix(lifted, X=None, quadratic=False):
     )
 
 
+def make_written_out(dtype, storage, quadratic, *, normalize, n_rows=40, n_features=5, **options):
+    """A problem, and its lifted matrix as the reference writes it out."""
+    X = make_rows(dtype, storage, n_rows, n_features)
+    lifted = make_lifted(X, quadratic=quadratic, normalize=normalize)
+    return make_problem(lifted, **options), full_matrix(lifted, X, quadratic)
+
+
 @dataclass
 class DualArrays:
     """What the compiled epochs read and change."""
@@ -139,3 +174,25 @@ def dual_arrays(problem):
         np.tile([np.inf, -np.inf], (n_groups, 1)),
         np.tile([0.0, 0.0, -np.inf, np.inf], (n_groups, 1)),
     )
+
+
+def compiled_dual(problem):
+    """The compiled epochs and checks of a problem."""
+    kind = {"float32": _core.DualFloat32, "float64": _core.DualFloat64}[str(problem.lifted.dtype)]
+    norms = problem.lifted.squared_norms()
+    return kind(
+        problem.lifted.core, problem.target, problem.costs, norms, problem.n_columns,
+        problem.core_loss,
+    )  # fmt: skip
+
+
+def assert_feasible(a, target, costs, loss):
+    """Joint dual variables sum to zero per row; only the class's is positive, up to its cost."""
+    truth = a[np.arange(len(a)), target]
+    np.testing.assert_allclose(a.sum(axis=1), 0, atol=1e-9 * (1 + np.abs(a).max()))
+    assert truth.min() >= 0
+    rivals = a.copy()
+    rivals[np.arange(len(a)), target] = 0
+    assert rivals.max() <= 0
+    if loss == "hinge":
+        assert (truth <= costs * (1 + 1e-9)).all()

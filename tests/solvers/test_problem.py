@@ -8,14 +8,7 @@ from hyperlocal.losses import LOSSES
 from hyperlocal.solvers.problem import squared_norms_by_column
 from reference import losses as reference
 from reference.lifting import scores
-from reference.problems import (
-    every_map,
-    every_storage,
-    full_matrix,
-    make_lifted,
-    make_problem,
-    make_rows,
-)
+from reference.problems import every_map, every_storage, make_problem, make_written_out
 
 
 def plain_objective(problem, Z, weights, penalize_intercept):
@@ -38,15 +31,14 @@ def plain_objective(problem, Z, weights, penalize_intercept):
 @pytest.mark.parametrize("penalize_intercept", [True, False])
 def test_objective(dtype, storage, quadratic, loss, crammer_singer, n_columns, penalize_intercept):
     """The objective is ½‖W‖² + Σ C s ℓ, with or without the biases in the norm."""
-    X = make_rows(dtype, storage)
-    lifted = make_lifted(X, quadratic=quadratic)
-    problem = make_problem(lifted, loss=loss, crammer_singer=crammer_singer, n_columns=n_columns,
-                           weighted=True)  # fmt: skip
-    weights = np.random.default_rng(0).standard_normal(lifted.zero_weights(n_columns).shape)
-    weights = weights.astype(dtype)
+    problem, Z = make_written_out(
+        dtype, storage, quadratic, normalize=False, loss=loss, crammer_singer=crammer_singer,
+        n_columns=n_columns, weighted=True,
+    )  # fmt: skip
+    shape = problem.lifted.zero_weights(n_columns).shape
+    weights = np.random.default_rng(0).standard_normal(shape).astype(dtype)
     found = problem.objective(weights, penalize_intercept=penalize_intercept)
-    expected = plain_objective(problem, full_matrix(lifted, X, quadratic), weights,
-                               penalize_intercept)  # fmt: skip
+    expected = plain_objective(problem, Z, weights, penalize_intercept)
     assert found == pytest.approx(expected, rel=1e-5 if dtype == "float32" else 1e-12)
 
 

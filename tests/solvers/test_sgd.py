@@ -12,27 +12,17 @@ from hyperlocal.solvers import dual, qp, sgd
 from hyperlocal.threads import Workers
 from reference import sgd as reference
 from reference.problems import (
+    every_loss,
     every_map,
     every_storage,
-    full_matrix,
     make_lifted,
     make_problem,
     make_rows,
+    make_written_out,
 )
 
 NEVER = -1.0  # a tolerance that no epoch meets
 CLOSE = {"float32": {"rtol": 1e-3, "atol": 1e-3}, "float64": {"rtol": 1e-9, "atol": 1e-9}}
-every_problem = pytest.mark.parametrize(
-    ("loss", "crammer_singer"),
-    [
-        ("hinge", False),
-        ("squared_hinge", False),
-        ("log", False),
-        ("hinge", True),
-        ("squared_hinge", True),
-    ],
-    ids=["hinge", "squared_hinge", "log", "hinge-joint", "squared_hinge-joint"],
-)
 
 
 def solve(problem, tol=1e-5, max_iter=200, seed=0, **options):
@@ -45,14 +35,15 @@ def solve(problem, tol=1e-5, max_iter=200, seed=0, **options):
 
 @every_storage
 @every_map
-@every_problem
+@every_loss
 @pytest.mark.parametrize("decay_bias", [False, True])
 def test_epochs_equal_the_reference(dtype, storage, quadratic, loss, crammer_singer, decay_bias):
     """Two epochs step, decay and average as the slow reference does."""
-    X = make_rows(dtype, storage, n_rows=25, n_features=4)
-    lifted = make_lifted(X, quadratic=quadratic, normalize=True)
-    problem = make_problem(lifted, loss=loss, crammer_singer=crammer_singer, weighted=True)
-    Z = full_matrix(lifted, X, quadratic)
+    problem, Z = make_written_out(
+        dtype, storage, quadratic, normalize=True, n_rows=25, n_features=4, loss=loss,
+        crammer_singer=crammer_singer, weighted=True,
+    )  # fmt: skip
+    lifted = problem.lifted
     weights = lifted.zero_weights(3)
     average = weights.copy()
     expected = (weights.astype(float), average.astype(float))
@@ -112,7 +103,7 @@ def test_the_average_forgets_the_start():
 # Where runs end -----------------------------------------------------------------------------------
 
 
-@every_problem
+@every_loss
 @pytest.mark.parametrize("normalize", [False, True], ids=["papers", "unit"])
 def test_it_approaches_the_dual(loss, crammer_singer, normalize):
     """With penalised biases it minimises what the dual solver minimises, to a percent."""
@@ -133,7 +124,7 @@ def test_it_approaches_the_quadratic_program(loss, crammer_singer):
     assert best * (1 - 1e-6) <= found.objective <= 1.01 * best
 
 
-@every_problem
+@every_loss
 @pytest.mark.parametrize("penalize_intercept", [False, True])
 def test_what_is_reported_is_true(loss, crammer_singer, penalize_intercept):
     """The objective is that of the weights, the best of the history; there is no gap."""
@@ -240,7 +231,7 @@ def test_the_schedule_starts_from_the_costs():
 
 
 @every_storage
-@every_problem
+@every_loss
 def test_threads_do_not_change_a_bit(dtype, storage, loss, crammer_singer):
     """One and two threads give the same weights and history."""
     X = make_rows(dtype, storage, n_rows=200)
