@@ -50,8 +50,10 @@ def _solutions(lifted):
     found = {}
     for loss, joint in [("hinge", 0), ("squared_hinge", 0), ("log", 0), ("squared_hinge", 1)]:
         problem = make_problem(lifted, loss=loss, crammer_singer=bool(joint))
+        # A generator each: rounding may cost the dual an epoch, and with it draws.
         rng = np.random.default_rng(0)
         found[f"dual {loss} {joint}"] = dual.solve(problem, tol=1e-4, max_iter=500, rng=rng).weights
+        rng = np.random.default_rng(0)
         found[f"sgd {loss} {joint}"] = sgd.solve(problem, tol=0, max_iter=3, rng=rng).weights
     return found
 
