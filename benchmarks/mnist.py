@@ -27,7 +27,7 @@ from common import (
 )
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.datasets import load_dataset
-from hyperlocal.estimators import base
+from hyperlocal.estimators import base, local_model
 from hyperlocal.lifting import LiftedRows
 from hyperlocal.solvers import dual
 
@@ -44,16 +44,16 @@ FIT_STAGES = {
     "checks of the input": (base, "check_labelled_rows"),
     "anchors (k-means)": (base, "choose_anchors"),
     "sharpness of the gate": (base, "fit_gate"),
-    "codes": (base.LocallyLinearClassifier, "_encode"),
-    "lifting (norms)": (base.LocallyLinearClassifier, "_lift"),
+    "codes": (local_model.LocalModel, "_encode"),
+    "lifting (norms)": (local_model.LocalModel, "_lift"),
     "dual epochs": (dual._Descent, "run_epoch"),
     "full checks": (dual._Descent, "check"),
 }
 PREDICT_STAGES = {
     "principal components": (PCA, "transform"),
-    "checks of the input": (base, "check_rows"),
-    "codes": (base.LocallyLinearClassifier, "_encode"),
-    "lifting (norms)": (base.LocallyLinearClassifier, "_lift"),
+    "checks of the input": (local_model, "check_rows"),
+    "codes": (local_model.LocalModel, "_encode"),
+    "lifting (norms)": (local_model.LocalModel, "_lift"),
     "scores": (LiftedRows, "scores"),
 }
 

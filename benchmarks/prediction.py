@@ -27,16 +27,16 @@ from common import (
     write_result,
 )
 from hyperlocal import LocallyLinearSVC
-from hyperlocal.estimators import base
+from hyperlocal.estimators import local_model
 from hyperlocal.lifting import LiftedRows
 from hyperlocal.threads import Workers
 
 N_NEIGHBORS = 8
 TRAINING_ROWS = 4_000
 STAGES = {
-    "checks": (base, "check_rows"),
-    "codes": (base.LocallyLinearClassifier, "_encode"),
-    "lifting": (base.LocallyLinearClassifier, "_lift"),
+    "checks": (local_model, "check_rows"),
+    "codes": (local_model.LocalModel, "_encode"),
+    "lifting": (local_model.LocalModel, "_lift"),
     "scores": (LiftedRows, "scores"),
 }
 

@@ -31,7 +31,7 @@ from common import (
     write_result,
 )
 from hyperlocal import LocallyLinearSVC
-from hyperlocal.estimators import base
+from hyperlocal.estimators import base, local_model
 from hyperlocal.solvers import dual
 
 N_FEATURES = 20
@@ -48,7 +48,7 @@ STAGES = {
     "checks s": (base, "check_labelled_rows"),
     "anchors s": (base, "choose_anchors"),
     "gate s": (base, "fit_gate"),
-    "codes s": (base.LocallyLinearClassifier, "_encode"),
+    "codes s": (local_model.LocalModel, "_encode"),
     "epochs s": (dual._Descent, "run_epoch"),
     "full checks s": (dual._Descent, "check"),
 }
