@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #include "rows.hpp"
 
@@ -25,33 +26,81 @@ struct CodingOptions {
 namespace detail {
 
 // The k smallest of `size` keys, ascending; ties go to the smaller index.
-// Insertion into a sorted list: k is small, and most stretches of keys hold none that belongs in
-// it, which one vectorised minimum tells.
+//
+// Comparisons of random keys are branches that no processor predicts, so this counts instead: the
+// k-th smallest of the minima of 2k stretches bounds the k-th smallest key; the few keys within the
+// bound are ranked by counting how many come before each. Many ties fall back to insertion.
 template <class T>
-void smallest_k(const T* keys, Index size, Index k, Column* chosen, T* chosen_keys) {
-  constexpr Index stretch = 16;
-  Index filled = 0;
-  for (Index start = 0; start < size; start += stretch) {
-    const Index stop = std::min(start + stretch, size);
-    if (filled == k && stop - start == stretch) {
-      T lowest = keys[start];
-#pragma omp simd reduction(min : lowest)
-      for (Index i = 0; i < stretch; ++i) lowest = std::min(lowest, keys[start + i]);
-      if (!(lowest < chosen_keys[k - 1])) continue;
+class SmallestK {
+ public:
+  SmallestK(Index size, Index k) : size_(size), k_(k), minima_(2 * k), keys_(size), found_(size) {}
+
+  void select(const T* keys, Column* chosen) {
+    const Index n = collect(keys);
+    n <= most_to_count ? rank(n, chosen) : insert(n, chosen);
+  }
+
+ private:
+  static constexpr Index most_to_count = 64;
+
+  // Counts in an integer as wide as T: comparisons of a whole register then add up as they are.
+  using Count = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+
+  static Count count_before(const T* keys, Index n, T key) {
+    Count count = 0;
+    for (Index i = 0; i < n; ++i) count += keys[i] < key ? 1 : 0;
+    return count;
+  }
+
+  // Lists the keys that may be among the k smallest, in the order of their indices.
+  Index collect(const T* keys) {
+    T bound = std::numeric_limits<T>::infinity();
+    const Index n_stretches = 2 * k_, stretch = size_ / n_stretches;
+    if (stretch >= 2 && n_stretches <= most_to_count) {
+      for (Index i = 0; i < n_stretches; ++i)
+        minima_[i] = *std::min_element(keys + i * stretch, keys + (i + 1) * stretch);
+      bound = -std::numeric_limits<T>::infinity();
+      for (Index i = 0; i < n_stretches; ++i)
+        if (count_before(minima_.data(), n_stretches, minima_[i]) < k_)
+          bound = std::max(bound, minima_[i]);
     }
-    for (Index candidate = start; candidate < stop; ++candidate) {
-      const T key = keys[candidate];
-      if (filled == k && !(key < chosen_keys[k - 1])) continue;
-      Index place = filled < k ? filled++ : k - 1;
-      for (; place > 0 && key < chosen_keys[place - 1]; --place) {
-        chosen_keys[place] = chosen_keys[place - 1];
-        chosen[place] = chosen[place - 1];
-      }
-      chosen_keys[place] = key;
-      chosen[place] = static_cast<Column>(candidate);
+    Index n = 0;
+    for (Index i = 0; i < size_; ++i) {
+      keys_[n] = keys[i];
+      found_[n] = static_cast<Column>(i);
+      n += !(keys[i] > bound);
+    }
+    return n;
+  }
+
+  void rank(Index n, Column* chosen) const {
+    for (Index i = 0; i < n; ++i) {
+      Count place = count_before(keys_.data(), n, keys_[i]);
+      for (Index j = 0; j < i; ++j) place += keys_[j] == keys_[i] ? 1 : 0;
+      if (place < k_) chosen[place] = found_[i];
     }
   }
-}
+
+  void insert(Index n, Column* chosen) {
+    Index filled = 0;
+    std::vector<T>& sorted = minima_;
+    for (Index i = 0; i < n; ++i) {
+      const T key = keys_[i];
+      if (filled == k_ && !(key < sorted[k_ - 1])) continue;
+      Index place = filled < k_ ? filled++ : k_ - 1;
+      for (; place > 0 && key < sorted[place - 1]; --place) {
+        sorted[place] = sorted[place - 1];
+        chosen[place] = chosen[place - 1];
+      }
+      sorted[place] = key;
+      chosen[place] = found_[i];
+    }
+  }
+
+  Index size_, k_;
+  std::vector<T> minima_, keys_;
+  std::vector<Column> found_;
+};
 
 // Solves A z = b for a symmetric positive definite k × k matrix A (destroyed); z replaces b.
 inline void solve_positive_definite(double* a, double* b, Index k) {
@@ -258,13 +307,14 @@ void encode(const Rows<T>& rows, Index begin, Index end, const T* anchors, Index
                           options.coding == Coding::lcc;
   RowBuffer<T> buffer;
   detail::LocalGeometry<T> geometry(anchors, n_anchors, rows.width(), k);
-  std::vector<T> keys(n_anchors), chosen_keys(k);
+  detail::SmallestK<T> nearest(n_anchors, k);
+  std::vector<T> keys(n_anchors);
   std::vector<double> squared(k), gamma(k), scratch(k), gram(needs_gram ? k * k : 0);
   std::vector<Column> order(k);
   for (Index row = begin; row < end; ++row) {
     const T* row_products = products + (row - begin) * n_anchors;
     for (Index j = 0; j < n_anchors; ++j) keys[j] = half_norms[j] - row_products[j];
-    detail::smallest_k(keys.data(), n_anchors, k, order.data(), chosen_keys.data());
+    nearest.select(keys.data(), order.data());
 
     geometry.set_row(rows.fetch(row, buffer), order.data());
     for (Index j = 0; j < k; ++j) squared[j] = geometry.squared_distance(j);
