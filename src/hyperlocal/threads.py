@@ -66,7 +66,8 @@ class Workers:
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Results of ``function`` over ``items``, in their order."""
-        if self._pool is None:
+        items = list(items)
+        if self._pool is None or len(items) == 1:  # one item stays where its data are cached
             return [function(item) for item in items]
         return list(self._pool.map(function, items))
 
