@@ -28,14 +28,15 @@ namespace detail {
 // The k smallest of `size` keys, ascending; ties go to the smaller index.
 //
 // Comparisons of random keys are branches that no processor predicts, so this counts instead: the
-// k-th smallest of the minima of 2k stretches bounds the k-th smallest key; the few keys within the
-// bound are ranked by counting how many come before each. Many ties fall back to insertion.
+// k-th smallest of the minima of 2k interleaved groups bounds the k-th smallest key; the few keys
+// within the bound are ranked by counting how many come before each. Many ties fall back to
+// insertion.
 template <class T>
 class SmallestK {
  public:
   SmallestK(Index size, Index k) : size_(size), k_(k), minima_(2 * k), keys_(size), found_(size) {}
 
-  void select(const T* keys, Column* chosen) {
+  HYPERLOCAL_INLINE void select(const T* keys, Column* chosen) {
     const Index n = collect(keys);
     n <= most_to_count ? rank(n, chosen) : insert(n, chosen);
   }
@@ -53,15 +54,17 @@ class SmallestK {
   }
 
   // Lists the keys that may be among the k smallest, in the order of their indices.
-  Index collect(const T* keys) {
+  HYPERLOCAL_INLINE Index collect(const T* keys) {
     T bound = std::numeric_limits<T>::infinity();
-    const Index n_stretches = 2 * k_, stretch = size_ / n_stretches;
-    if (stretch >= 2 && n_stretches <= most_to_count) {
-      for (Index i = 0; i < n_stretches; ++i)
-        minima_[i] = *std::min_element(keys + i * stretch, keys + (i + 1) * stretch);
+    const Index n_groups = 2 * k_;
+    if (size_ >= 2 * n_groups && n_groups <= most_to_count) {
+      std::copy_n(keys, n_groups, minima_.data());
+      Index start = n_groups;
+      for (; start + n_groups <= size_; start += n_groups)
+        for (Index i = 0; i < n_groups; ++i) minima_[i] = std::min(minima_[i], keys[start + i]);
       bound = -std::numeric_limits<T>::infinity();
-      for (Index i = 0; i < n_stretches; ++i)
-        if (count_before(minima_.data(), n_stretches, minima_[i]) < k_)
+      for (Index i = 0; i < n_groups; ++i)
+        if (count_before(minima_.data(), n_groups, minima_[i]) < k_)
           bound = std::max(bound, minima_[i]);
     }
     Index n = 0;
@@ -220,13 +223,13 @@ class LocalGeometry {
     for (Index j = 0; j < n_anchors; ++j) norms_[j] = squared_norm(anchor(j));
   }
 
-  void set_row(const RowView<T>& x, const Column* chosen) {
+  HYPERLOCAL_INLINE void set_row(const RowView<T>& x, const Column* chosen) {
     x_ = x;
     chosen_ = chosen;
     own_ = squared_norm(x);
   }
 
-  double squared_distance(Index j) const {
+  HYPERLOCAL_INLINE double squared_distance(Index j) const {
     const RowView<T> v = anchor(chosen_[j]);
     if (x_.is_dense()) return double(squared_difference(v.values, x_.values, width_));
     const double norm = norms_[chosen_[j]];

@@ -87,9 +87,9 @@ inline double projected_gradient(Loss loss, double alpha, double cost, double gr
 }
 
 template <class T>
-void visit_variable(const DualProblem<T>& problem, DualState<T>& state, Index row,
-                    const RowView<T>& x, Index column, const ShrinkBounds& bounds,
-                    ColumnReport& report) {
+HYPERLOCAL_INLINE void visit_variable(const DualProblem<T>& problem, DualState<T>& state, Index row,
+                                      const RowView<T>& x, Index column, const ShrinkBounds& bounds,
+                                      ColumnReport& report) {
   const Index variable = row * problem.n_columns + column;
   const double label = problem.target[row] == column ? 1 : -1;
   const double cost = problem.costs[row];

@@ -32,7 +32,9 @@ class Lifted {
   T bias() const { return bias_; }
   Index n_rows() const { return rows_.n_rows(); }
   Index block_width() const { return rows_.width() + 1; }
-  RowView<T> fetch(Index row, RowBuffer<T>& buffer) const { return rows_.fetch(row, buffer); }
+  HYPERLOCAL_INLINE RowView<T> fetch(Index row, RowBuffer<T>& buffer) const {
+    return rows_.fetch(row, buffer);
+  }
   void prefetch_row(Index row) const {
     rows_.prefetch_row(row);
     prefetch(codes_.anchors_of(row));
@@ -40,7 +42,8 @@ class Lifted {
   }
 
   // lifted_i · W_c = Σ_j γ_ij (W_jc · [φ_i; B]).
-  T dot(Index row, const RowView<T>& x, const T* weights, Index n_classes, Index cls) const {
+  HYPERLOCAL_INLINE T dot(Index row, const RowView<T>& x, const T* weights, Index n_classes,
+                          Index cls) const {
     const T* mix = codes_.weights_of(row);
     T sum = 0;
     Index j = 0;
@@ -51,7 +54,8 @@ class Lifted {
   }
 
   // W_c += step · lifted_i.
-  void axpy(Index row, const RowView<T>& x, T step, T* weights, Index n_classes, Index cls) const {
+  HYPERLOCAL_INLINE void axpy(Index row, const RowView<T>& x, T step, T* weights, Index n_classes,
+                              Index cls) const {
     const Column* anchors = codes_.anchors_of(row);
     const T* mix = codes_.weights_of(row);
     const Index width = block_width();
@@ -79,8 +83,8 @@ class Lifted {
  private:
   // The share of anchors j … j+n-1 in `dot`.
   template <int n>
-  T dot_blocks(Index row, Index j, const RowView<T>& x, const T* mix, const T* weights,
-               Index n_classes, Index cls) const {
+  HYPERLOCAL_INLINE T dot_blocks(Index row, Index j, const RowView<T>& x, const T* mix,
+                                 const T* weights, Index n_classes, Index cls) const {
     const Column* anchors = codes_.anchors_of(row) + j;
     const Index width = block_width();
     const T* blocks[n];

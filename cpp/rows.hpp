@@ -73,18 +73,18 @@ class Rows {
     for (Index v = 0; v < std::min(n_features_, 4 * line); v += line) prefetch(start + v);
   }
 
-  RowView<T> fetch(Index row, RowBuffer<T>& buffer) const {
+  HYPERLOCAL_INLINE RowView<T> fetch(Index row, RowBuffer<T>& buffer) const {
     const RowView<T> stored = is_dense() ? dense(row) : sparse(row);
     if (!quadratic_) return stored;
     return is_dense() ? expand_dense(stored, buffer) : expand_sparse(stored, buffer);
   }
 
  private:
-  RowView<T> dense(Index row) const {
+  HYPERLOCAL_INLINE RowView<T> dense(Index row) const {
     return RowView<T>::of_dense(values_ + row * n_features_, n_features_);
   }
 
-  RowView<T> sparse(Index row) const {
+  HYPERLOCAL_INLINE RowView<T> sparse(Index row) const {
     const Index start = starts_[row];
     return {values_ + start, columns_ + start, starts_[row + 1] - start, false};
   }
