@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "anchor_descent.hpp"
 #include "coding.hpp"
 #include "dual.hpp"
 #include "grouping.hpp"
@@ -157,6 +158,98 @@ ColumnReport* as_reports(Matrix<double>& reports, Index n_columns) {
   require(size(reports, 0) == n_columns && size(reports, 1) == 4, "reports must be (columns, 4)");
   return reinterpret_cast<ColumnReport*>(reports.data());
 }
+
+// A gate whose anchors and codes are changed in place; the lifted rows read the same codes.
+template <class T>
+struct BoundGate {
+  BoundRows<T> places;
+  Matrix<T> anchors;
+  Matrix<Column> neighbours;
+  Matrix<T> codes;
+  Vector<T> norms;
+  Vector<const T> row_norms;
+  MovingGate<T> gate;
+
+  BoundGate(const BoundRows<T>& rows, Matrix<T> v, Matrix<Column> indices, Matrix<T> weights,
+            Vector<T> squared_norms, Vector<const T> lengths, double beta, bool normalize)
+      : places(rows),
+        anchors(v),
+        neighbours(indices),
+        codes(weights),
+        norms(squared_norms),
+        row_norms(lengths),
+        gate{places.rows,          v.data(),       size(v, 0),       indices.data(), weights.data(),
+             squared_norms.data(), lengths.data(), size(indices, 1), beta,           normalize} {
+    const Index n = rows.rows.n_rows(), k = size(indices, 1);
+    require(size(v, 1) == rows.rows.width(), "anchors have the wrong width");
+    require(k >= 1 && k <= size(v, 0), "k must lie between 1 and the number of anchors");
+    require(size(indices, 0) == n && size(weights, 0) == n && size(weights, 1) == k,
+            "codes must have one row per row");
+    require(size(squared_norms) == n && size(lengths) == n, "one norm per row");
+    require_below(indices.data(), n * k, 0, size(v, 0), "anchor index out of bounds");
+  }
+  BoundGate(const BoundGate&) = delete;  // the gate points into this object
+
+  void require_codes_of(const BoundLifted<T>& lifted) const {
+    require(lifted.mix.data() == codes.data() && lifted.anchors.data() == neighbours.data() &&
+                lifted.n_anchors == size(anchors, 0),
+            "lifted rows and gate must share their codes");
+  }
+};
+
+template <class T>
+struct BoundAnchorEpoch {
+  BoundDual<T> dual;
+  Array<T, 3> weights;
+  Matrix<T> alpha, momentum;
+  Matrix<std::uint8_t> active;
+  Vector<double> spread;
+  Vector<const double> rates;
+  Vector<const Index> order;
+  Matrix<const double> bounds;
+  Matrix<double> reports;
+  Index n_threads;
+  bool crammer_singer;
+  AnchorEpoch<T> epoch;
+
+  BoundAnchorEpoch(const BoundDual<T>& problem, const BoundGate<T>& gate, Array<T, 3> w,
+                   Matrix<T> a, Matrix<std::uint8_t> flags, Matrix<T> average,
+                   Vector<double> spreads, Vector<const double> steps, Index n_moves, bool joint,
+                   double own_share, Vector<const Index> visits, Index batch_size,
+                   Matrix<const double> limits, Matrix<double> told, Index threads)
+      : dual(problem),
+        weights(w),
+        alpha(a),
+        momentum(average),
+        active(flags),
+        spread(spreads),
+        rates(steps),
+        order(visits),
+        bounds(limits),
+        reports(told),
+        n_threads(threads),
+        crammer_singer(joint),
+        epoch(dual.problem(), dual.state(weights, alpha, active), gate.gate,
+              AnchorMotion<T>{momentum.data(), spread.data(), rates.data(), n_moves}, joint,
+              own_share, order.data(), size(order), checked_batch(batch_size, threads),
+              as_bounds(bounds, joint ? 1 : dual.n_columns),
+              as_reports(reports, joint ? 1 : dual.n_columns), threads) {
+    if (joint) dual.require_multiclass();
+    gate.require_codes_of(dual.source);
+    require(dual.norms.data() == gate.norms.data(), "problem and gate must share their norms");
+    require(size(average, 0) == size(gate.anchors, 0) &&
+                size(average, 1) == size(gate.anchors, 1) && size(spreads) == size(gate.anchors, 0),
+            "momentum and spread must fit the anchors");
+    require(size(steps) == (size(visits) + batch_size - 1) / batch_size, "one rate per batch");
+    require_below(visits.data(), size(visits), 0, dual.source.lifted.n_rows(), "row out of bounds");
+  }
+  BoundAnchorEpoch(const BoundAnchorEpoch&) = delete;
+
+  static Index checked_batch(Index batch_size, Index threads) {
+    require(batch_size >= 1 && threads >= 1, "batch_size and n_threads must be positive");
+    return batch_size;
+  }
+};
 
 template <class T>
 void bind_rows(nb::module_& m, const char* name) {
@@ -378,13 +471,43 @@ void bind_dual(nb::module_& m, const char* name) {
 }
 
 template <class T>
+void bind_anchor_descent(nb::module_& m, const char* gate_name, const char* epoch_name) {
+  nb::class_<BoundGate<T>>(m, gate_name)
+      .def(nb::init<const BoundRows<T>&, Matrix<T>, Matrix<Column>, Matrix<T>, Vector<T>,
+                    Vector<const T>, double, bool>(),
+           "places"_a, "anchors"_a.noconvert(), "neighbours"_a.noconvert(), "codes"_a.noconvert(),
+           "squared_norms"_a.noconvert(), "row_norms"_a.noconvert(), "beta"_a, "normalize"_a);
+  using Bound = BoundAnchorEpoch<T>;
+  nb::class_<Bound>(m, epoch_name)
+      .def(nb::init<const BoundDual<T>&, const BoundGate<T>&, Array<T, 3>, Matrix<T>,
+                    Matrix<std::uint8_t>, Matrix<T>, Vector<double>, Vector<const double>, Index,
+                    bool, double, Vector<const Index>, Index, Matrix<const double>, Matrix<double>,
+                    Index>(),
+           "dual"_a, "gate"_a, "weights"_a.noconvert(), "alpha"_a.noconvert(),
+           "active"_a.noconvert(), "momentum"_a.noconvert(), "spread"_a.noconvert(),
+           "rates"_a.noconvert(), "n_moves"_a, "crammer_singer"_a, "own_share"_a,
+           "order"_a.noconvert(), "batch_size"_a, "bounds"_a.noconvert(), "reports"_a.noconvert(),
+           "n_threads"_a, nb::keep_alive<1, 3>())
+      .def(
+          "run",
+          [](Bound& b, Index part, Index column_begin, Index column_end) {
+            require_range(b.dual.n_columns, column_begin, column_end);
+            require(0 <= part && part < b.n_threads, "part out of bounds");
+            nb::gil_scoped_release release;
+            b.epoch.run(part, {column_begin, column_end});
+          },
+          "part"_a, "column_begin"_a, "column_end"_a);
+}
+
+template <class T>
 void bind_sgd(nb::module_& m) {
   m.def(
       "sgd_epoch",
       [](const BoundLifted<T>& source, Vector<const Column> target, Vector<const T> costs,
          Loss loss, bool crammer_singer, Array<T, 3> weights, std::optional<Array<T, 3>> average,
          double visits, double lambda, double t0, Index skip, bool decay_bias,
-         Vector<const Index> order, Index column_begin, Index column_end) {
+         Vector<const Index> order, Index column_begin, Index column_end,
+         const BoundGate<T>* learned_gate) {
         source.require_weights(weights);
         const Index n = source.lifted.n_rows(), n_columns = size(weights, 1);
         require(size(target) == n && size(costs) == n, "one target and cost per row");
@@ -401,13 +524,23 @@ void bind_sgd(nb::module_& m) {
         const SgdProblem<T> problem{source.lifted,    target.data(), costs.data(),  n_columns,
                                     source.n_anchors, loss,          crammer_singer};
         SgdState<T> state{weights.data(), average ? average->data() : nullptr, visits};
+        const SgdSchedule schedule{lambda, t0, skip, decay_bias};
+        if (learned_gate == nullptr) {
+          nb::gil_scoped_release release;
+          sgd_epoch(problem, state, schedule, order.data(), size(order), column_begin, column_end,
+                    FixedGate{});
+          return;
+        }
+        learned_gate->require_codes_of(source);
+        require(column_begin == 0 && column_end == n_columns, "a gate learns from all columns");
         nb::gil_scoped_release release;
-        sgd_epoch(problem, state, SgdSchedule{lambda, t0, skip, decay_bias}, order.data(),
-                  size(order), column_begin, column_end);
+        sgd_epoch(problem, state, schedule, order.data(), size(order), column_begin, column_end,
+                  LearnedGate<T>(learned_gate->gate, source.lifted, weights.data(), n_columns));
       },
       "lifted"_a, "target"_a.noconvert(), "costs"_a.noconvert(), "loss"_a, "crammer_singer"_a,
       "weights"_a.noconvert(), "average"_a.noconvert().none(), "visits"_a, "lambda_"_a, "t0"_a,
-      "skip"_a, "decay_bias"_a, "order"_a.noconvert(), "column_begin"_a, "column_end"_a);
+      "skip"_a, "decay_bias"_a, "order"_a.noconvert(), "column_begin"_a, "column_end"_a,
+      "learned_gate"_a.none() = nb::none());
 }
 
 bool cpu_supports_x86_64_v3() {
@@ -440,6 +573,8 @@ NB_MODULE(HYPERLOCAL_MODULE, m) {
   bind_lifted<double>(m, "LiftedFloat64");
   bind_dual<float>(m, "DualFloat32");
   bind_dual<double>(m, "DualFloat64");
+  bind_anchor_descent<float>(m, "MovingGateFloat32", "AnchorEpochFloat32");
+  bind_anchor_descent<double>(m, "MovingGateFloat64", "AnchorEpochFloat64");
   bind_sgd<float>(m);
   bind_sgd<double>(m);
 }

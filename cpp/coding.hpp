@@ -132,8 +132,8 @@ inline void normalize_sum(double* gamma, Index k) {
 }
 
 inline void soft_weights(const double* distances, Index k, double beta, double* gamma) {
-  gamma[0] = 1;
-  for (Index j = 1; j < k; ++j) gamma[j] = std::exp(-beta * (distances[j] - distances[0]));
+  const double nearest = *std::min_element(distances, distances + k);
+  for (Index j = 0; j < k; ++j) gamma[j] = std::exp(-beta * (distances[j] - nearest));
   normalize_sum(gamma, k);
 }
 
@@ -219,8 +219,13 @@ template <class T>
 class LocalGeometry {
  public:
   LocalGeometry(const T* anchors, Index n_anchors, Index width, Index k)
-      : anchors_(anchors), width_(width), k_(k), norms_(n_anchors), differences_(k * width) {
-    for (Index j = 0; j < n_anchors; ++j) norms_[j] = squared_norm(anchor(j));
+      : anchors_(anchors), width_(width), k_(k), norms_(n_anchors) {
+    measure_anchors(0, n_anchors);
+  }
+
+  // To be called for anchors that moved; only sparse rows need it.
+  void measure_anchors(Index begin, Index end) {
+    for (Index j = begin; j < end; ++j) norms_[j] = squared_norm(anchor(j));
   }
 
   HYPERLOCAL_INLINE void set_row(const RowView<T>& x, const Column* chosen) {
@@ -247,6 +252,7 @@ class LocalGeometry {
   RowView<T> anchor(Index j) const { return RowView<T>::of_dense(anchors_ + j * width_, width_); }
 
   void fill_gram_dense(double* gram) {
+    differences_.resize(static_cast<std::size_t>(k_ * width_));
     for (Index j = 0; j < k_; ++j) {
       const T* v = anchors_ + chosen_[j] * width_;
       double* difference = differences_.data() + j * width_;

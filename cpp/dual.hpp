@@ -86,36 +86,43 @@ inline double projected_gradient(Loss loss, double alpha, double cost, double gr
   return gradient;
 }
 
+// The best value of one variable, given its row's margin; tells what was seen, and switches the
+// variable off where it rests beyond the bounds.
+template <class T>
+HYPERLOCAL_INLINE T next_alpha(Loss loss, T alpha, double margin, double q, double cost,
+                               const ShrinkBounds& bounds, std::uint8_t& active,
+                               ColumnReport& report) {
+  report.gap += gap_share(loss, alpha, margin, cost);
+  if (loss != Loss::log) {
+    const double gradient = dual_gradient(loss, alpha, margin, cost);
+    if (bounds.exclude(loss, alpha, cost, gradient)) {
+      active = 0;
+      return alpha;
+    }
+    const double projected = projected_gradient(loss, alpha, cost, gradient);
+    report.largest = std::max(report.largest, projected);
+    report.smallest = std::min(report.smallest, projected);
+    if (projected == 0) return alpha;
+  }
+  const T next = static_cast<T>(dual_optimum(loss, alpha, margin, q, cost));
+  if (next != alpha) report.gain += dual_gain(loss, alpha, next, margin, q, cost);
+  return next;
+}
+
 template <class T>
 HYPERLOCAL_INLINE void visit_variable(const DualProblem<T>& problem, DualState<T>& state, Index row,
                                       const RowView<T>& x, Index column, const ShrinkBounds& bounds,
                                       ColumnReport& report) {
   const Index variable = row * problem.n_columns + column;
-  const double label = problem.target[row] == column ? 1 : -1;
-  const double cost = problem.costs[row];
-  const double alpha = state.alpha[variable];
+  const T label = problem.target[row] == column ? 1 : -1;
+  const T alpha = state.alpha[variable];
   const double margin =
-      label * double(problem.lifted.dot(row, x, state.weights, problem.n_columns, column));
-  report.gap += gap_share(problem.loss, alpha, margin, cost);
-  if (problem.loss != Loss::log) {
-    const double gradient = dual_gradient(problem.loss, alpha, margin, cost);
-    if (bounds.exclude(problem.loss, alpha, cost, gradient)) {
-      state.active[variable] = 0;
-      return;
-    }
-    const double projected = projected_gradient(problem.loss, alpha, cost, gradient);
-    report.largest = std::max(report.largest, projected);
-    report.smallest = std::min(report.smallest, projected);
-    if (projected == 0) return;
-  }
-  const double q = problem.squared_norms[row];
-  const T next = static_cast<T>(dual_optimum(problem.loss, alpha, margin, q, cost));
-  const T step = next - state.alpha[variable];
-  if (step == 0) return;
-  report.gain += dual_gain(problem.loss, alpha, next, margin, q, cost);
+      double(label) * double(problem.lifted.dot(row, x, state.weights, problem.n_columns, column));
+  const T next = next_alpha(problem.loss, alpha, margin, problem.squared_norms[row],
+                            problem.costs[row], bounds, state.active[variable], report);
+  if (next == alpha) return;
   state.alpha[variable] = next;
-  problem.lifted.axpy(row, x, static_cast<T>(label) * step, state.weights, problem.n_columns,
-                      column);
+  problem.lifted.axpy(row, x, label * (next - alpha), state.weights, problem.n_columns, column);
 }
 
 }  // namespace detail
@@ -243,50 +250,74 @@ inline void solve_row(const double* g, Index n_columns, Index truth, double q, d
 
 }  // namespace detail
 
+// Scratch of Crammer–Singer's rows, and the row's next variables.
+template <class T>
+struct CrammerSingerRow {
+  std::vector<T> scores;
+  std::vector<double> g, solution;
+  std::vector<Column> ranking;
+  std::vector<T> next;
+
+  explicit CrammerSingerRow(Index n_columns)
+      : scores(n_columns), g(n_columns), solution(n_columns), ranking(n_columns), next(n_columns) {}
+
+  // From the scores: the best values of the row's variables, into `next`. False if they may stay.
+  bool advance(const DualProblem<T>& problem, Index row, double q, const T* a, std::uint8_t* active,
+               const ShrinkBounds& bounds, ColumnReport& report) {
+    const Index n_columns = problem.n_columns, truth = problem.target[row];
+    const Loss loss = problem.loss;
+    const double cost = problem.costs[row];
+    std::copy_n(a, n_columns, next.data());
+    report.gap += detail::crammer_singer_gap(loss, a, scores.data(), n_columns, truth, cost);
+    if (detail::crammer_singer_exclude(bounds, a, scores.data(), n_columns, truth)) {
+      std::fill_n(active, n_columns, std::uint8_t(0));
+      return false;
+    }
+    const double violation =
+        detail::crammer_singer_violation(loss, a, scores.data(), n_columns, truth, cost);
+    report.largest = std::max(report.largest, violation);
+    if (violation <= 0) return false;
+    // A row of zeros still has a best answer; the floor keeps its differences of g visible.
+    q = std::max(q, 1e-12);
+    const double extra = loss == Loss::squared_hinge ? 1 / (2 * cost) : 0;
+    for (Index r = 0; r < n_columns; ++r)
+      g[r] = double(scores[r]) + (r == truth ? 0 : 1) - q * double(a[r]);
+    const double bound = loss == Loss::hinge ? cost : std::numeric_limits<double>::infinity();
+    detail::solve_row(g.data(), n_columns, truth, q, q + extra, bound, ranking.data(),
+                      solution.data());
+    report.gain +=
+        conjugate_value(loss, a[truth], cost) - conjugate_value(loss, solution[truth], cost);
+    for (Index r = 0; r < n_columns; ++r) {
+      next[r] = static_cast<T>(solution[r]);
+      const double step = double(next[r]) - double(a[r]);
+      report.gain -= step * double(scores[r]) + 0.5 * q * step * step;
+    }
+    return true;
+  }
+};
+
 // One epoch of Crammer–Singer; all columns of a row are one block. Only reports[0] is used.
 template <class T>
 void crammer_singer_epoch(const DualProblem<T>& problem, DualState<T> state, const Index* order,
                           Index n_visits, const ShrinkBounds& bounds, ColumnReport& report) {
   const Index n_columns = problem.n_columns;
   RowBuffer<T> buffer;
-  std::vector<T> scores(n_columns);
-  std::vector<double> g(n_columns), next(n_columns);
-  std::vector<Column> ranking(n_columns);
+  CrammerSingerRow<T> visited(n_columns);
   for (Index visit = 0; visit < n_visits; ++visit) {
     prefetch_visit(problem, state, order, visit, n_visits);
     const Index row = order[visit];
-    if (!state.active[row * n_columns]) continue;
+    std::uint8_t* active = state.active + row * n_columns;
+    if (!active[0]) continue;
     const RowView<T> x = problem.lifted.fetch(row, buffer);
     T* a = state.alpha + row * n_columns;
-    const Index truth = problem.target[row];
-    const double cost = problem.costs[row];
     for (Index r = 0; r < n_columns; ++r)
-      scores[r] = problem.lifted.dot(row, x, state.weights, n_columns, r);
-    report.gap +=
-        detail::crammer_singer_gap(problem.loss, a, scores.data(), n_columns, truth, cost);
-    if (detail::crammer_singer_exclude(bounds, a, scores.data(), n_columns, truth)) {
-      std::fill_n(state.active + row * n_columns, n_columns, std::uint8_t(0));
+      visited.scores[r] = problem.lifted.dot(row, x, state.weights, n_columns, r);
+    if (!visited.advance(problem, row, problem.squared_norms[row], a, active, bounds, report))
       continue;
-    }
-    const double violation =
-        detail::crammer_singer_violation(problem.loss, a, scores.data(), n_columns, truth, cost);
-    report.largest = std::max(report.largest, violation);
-    if (violation <= 0) continue;
-    // A row of zeros still has a best answer; the floor keeps its differences of g visible.
-    const double q = std::max(double(problem.squared_norms[row]), 1e-12);
-    const double extra = problem.loss == Loss::squared_hinge ? 1 / (2 * cost) : 0;
-    for (Index r = 0; r < n_columns; ++r)
-      g[r] = double(scores[r]) + (r == truth ? 0 : 1) - q * double(a[r]);
-    const double bound =
-        problem.loss == Loss::hinge ? cost : std::numeric_limits<double>::infinity();
-    detail::solve_row(g.data(), n_columns, truth, q, q + extra, bound, ranking.data(), next.data());
-    report.gain += conjugate_value(problem.loss, a[truth], cost) -
-                   conjugate_value(problem.loss, next[truth], cost);
     for (Index r = 0; r < n_columns; ++r) {
-      const T step = static_cast<T>(next[r]) - a[r];
+      const T step = visited.next[r] - a[r];
       if (step == 0) continue;
-      report.gain -= double(step) * double(scores[r]) + 0.5 * q * double(step) * double(step);
-      a[r] = static_cast<T>(next[r]);
+      a[r] = visited.next[r];
       problem.lifted.axpy(row, x, step, state.weights, n_columns, r);
     }
   }

@@ -44,7 +44,12 @@ class Lifted {
   // lifted_i · W_c = Σ_j γ_ij (W_jc · [φ_i; B]).
   HYPERLOCAL_INLINE T dot(Index row, const RowView<T>& x, const T* weights, Index n_classes,
                           Index cls) const {
-    const T* mix = codes_.weights_of(row);
+    return dot(row, x, codes_.weights_of(row), weights, n_classes, cls);
+  }
+
+  // The same with weights `mix` in place of the row's own γ_i.
+  HYPERLOCAL_INLINE T dot(Index row, const RowView<T>& x, const T* mix, const T* weights,
+                          Index n_classes, Index cls) const {
     T sum = 0;
     Index j = 0;
     for (; j + 8 <= codes_.k; j += 8) sum += dot_blocks<8>(row, j, x, mix, weights, n_classes, cls);
@@ -53,14 +58,32 @@ class Lifted {
     return sum;
   }
 
+  // Each anchor's own answer, W_jc · [φ_i; B].
+  void local_dots(Index row, const RowView<T>& x, const T* weights, Index n_classes, Index cls,
+                  T* out) const {
+    constexpr T whole = 1;
+    const Column* anchors = codes_.anchors_of(row);
+    for (Index j = 0; j < codes_.k; ++j) {
+      const T* block = weights + (anchors[j] * n_classes + cls) * block_width();
+      out[j] = dot_dense_or_sparse<1>(x, &block, &whole);
+    }
+  }
+
   // W_c += step · lifted_i.
   HYPERLOCAL_INLINE void axpy(Index row, const RowView<T>& x, T step, T* weights, Index n_classes,
                               Index cls) const {
-    const Column* anchors = codes_.anchors_of(row);
     const T* mix = codes_.weights_of(row);
+    add_blocks(row, x, [=](Index j) { return step * mix[j]; }, weights, n_classes, cls);
+  }
+
+  // W_jc += scale(j) · [φ_i; B] for each anchor j of the row.
+  template <class Scale>
+  HYPERLOCAL_INLINE void add_blocks(Index row, const RowView<T>& x, Scale scale_of, T* weights,
+                                    Index n_classes, Index cls) const {
+    const Column* anchors = codes_.anchors_of(row);
     const Index width = block_width();
     for (Index j = 0; j < codes_.k; ++j) {
-      const T scale = step * mix[j];
+      const T scale = scale_of(j);
       if (scale == 0) continue;
       T* w = weights + (anchors[j] * n_classes + cls) * width;
       if (x.is_dense()) {
@@ -86,15 +109,22 @@ class Lifted {
   HYPERLOCAL_INLINE T dot_blocks(Index row, Index j, const RowView<T>& x, const T* mix,
                                  const T* weights, Index n_classes, Index cls) const {
     const Column* anchors = codes_.anchors_of(row) + j;
-    const Index width = block_width();
     const T* blocks[n];
-    for (int i = 0; i < n; ++i) blocks[i] = weights + (anchors[i] * n_classes + cls) * width;
-    if (x.is_dense()) return mixed_dot<n>(x.values, x.size, bias_, blocks, mix + j);
+    for (int i = 0; i < n; ++i)
+      blocks[i] = weights + (anchors[i] * n_classes + cls) * block_width();
+    return dot_dense_or_sparse<n>(x, blocks, mix + j);
+  }
+
+  // [φ; B] · Σ_i mix_i blocks_i.
+  template <int n>
+  HYPERLOCAL_INLINE T dot_dense_or_sparse(const RowView<T>& x, const T* const* blocks,
+                                          const T* mix) const {
+    if (x.is_dense()) return mixed_dot<n>(x.values, x.size, bias_, blocks, mix);
     T sum = 0;
     for (int i = 0; i < n; ++i) {
-      T part = bias_ * blocks[i][width - 1];
+      T part = bias_ * blocks[i][block_width() - 1];
       for (Index v = 0; v < x.size; ++v) part += x.values[v] * blocks[i][x.columns[v]];
-      sum += mix[j + i] * part;
+      sum += mix[i] * part;
     }
     return sum;
   }

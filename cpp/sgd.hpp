@@ -70,22 +70,33 @@ void loss_pulls(const SgdProblem<T>& problem, Index row, const T* scores, Index 
 
 }  // namespace detail
 
-// Visits the rows in `order`. One-vs-rest columns may be split over threads, Crammer–Singer not.
-template <class T>
+// A gate that does not learn.
+struct FixedGate {
+  void recode(Index) {}
+  template <class T>
+  void learn(Index, const RowView<T>&, const T*, double) {}
+};
+
+// Visits the rows in `order`. One-vs-rest columns may be split over threads, but not
+// Crammer–Singer, and not where the gate learns (anchor_descent.hpp): it must see all columns.
+template <class T, class Gate>
 void sgd_epoch(const SgdProblem<T>& problem, SgdState<T>& state, const SgdSchedule& schedule,
-               const Index* order, Index n_visits, Index column_begin, Index column_end) {
+               const Index* order, Index n_visits, Index column_begin, Index column_end,
+               Gate&& gate) {
   RowBuffer<T> buffer;
   std::vector<T> scores(problem.n_columns), pulls(problem.n_columns);
   Index until_decay = schedule.skip;
   for (Index visit = 0; visit < n_visits; ++visit) {
     if (visit + 6 < n_visits) problem.lifted.prefetch_row(order[visit + 6]);
     const Index row = order[visit];
+    gate.recode(row);
     const RowView<T> x = problem.lifted.fetch(row, buffer);
     for (Index column = column_begin; column < column_end; ++column)
       scores[column] = problem.lifted.dot(row, x, state.weights, problem.n_columns, column);
     detail::loss_pulls(problem, row, scores.data(), column_begin, column_end, pulls.data());
     const double step =
         double(problem.costs[row]) / (schedule.lambda * (state.visits + schedule.t0));
+    gate.learn(row, x, pulls.data(), step);
     for (Index column = column_begin; column < column_end; ++column)
       if (pulls[column] != 0)
         problem.lifted.axpy(row, x, static_cast<T>(step * double(pulls[column])), state.weights,

@@ -21,3 +21,5 @@ RowsFloat32, RowsFloat64 = _core.RowsFloat32, _core.RowsFloat64
 LiftedFloat32, LiftedFloat64 = _core.LiftedFloat32, _core.LiftedFloat64
 DualFloat32, DualFloat64 = _core.DualFloat32, _core.DualFloat64
 sgd_epoch = _core.sgd_epoch
+MovingGateFloat32, MovingGateFloat64 = _core.MovingGateFloat32, _core.MovingGateFloat64
+AnchorEpochFloat32, AnchorEpochFloat64 = _core.AnchorEpochFloat32, _core.AnchorEpochFloat64

@@ -69,7 +69,7 @@ def solve(
     -------
     SolverResult
     """
-    descent = _Descent(problem, tol, rng, alpha)
+    descent = Descent(problem, tol, rng, alpha)
     number, stop = 0, False
     while not (descent.converged or stop) and number < max_iter:
         number += 1
@@ -109,11 +109,24 @@ def visit_order(rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.concatenate([groups[rng.permutation(n_groups)].ravel(), rows[len(rows) - n_left :]])
 
 
-class _Descent:
+def shrink_bounds(reports: np.ndarray) -> np.ndarray:
+    """Bounds for the next epoch; one without violations on its side switches nothing off."""
+    largest, smallest = reports[:, LARGEST], reports[:, SMALLEST]
+    above = np.where(largest > 0, SHRINKING * largest, np.inf)
+    below = np.where(smallest < 0, SHRINKING * smallest, -np.inf)
+    return np.column_stack([above, below])
+
+
+class Descent:
     """The state of a run. A group is a column of weights, or all of them for Crammer–Singer."""
 
     def __init__(
-        self, problem: Problem, tol: float, rng: np.random.Generator, alpha: np.ndarray | None
+        self,
+        problem: Problem,
+        tol: float,
+        rng: np.random.Generator,
+        alpha: np.ndarray | None,
+        bounds: np.ndarray | None = None,
     ):
         self.problem = problem
         self.tol = tol
@@ -121,14 +134,15 @@ class _Descent:
         lifted = problem.lifted
         shape = (lifted.n_rows, problem.n_columns)
         self.n_groups = 1 if problem.crammer_singer else problem.n_columns
+        self.squared_norms = lifted.squared_norms()
         self.core = _KINDS[lifted.dtype](
-            lifted.core, problem.target, problem.costs, lifted.squared_norms(),
+            lifted.core, problem.target, problem.costs, self.squared_norms,
             problem.n_columns, problem.core_loss,
         )  # fmt: skip
         self.weights = lifted.zero_weights(problem.n_columns)
         self.alpha = np.zeros(shape, lifted.dtype)
         self.active = np.ones(shape, np.uint8)
-        self.bounds = np.tile([np.inf, -np.inf], (self.n_groups, 1))
+        self.bounds = np.tile([np.inf, -np.inf], (self.n_groups, 1)) if bounds is None else bounds
         self.dual_values = np.zeros(self.n_groups)
         self.estimates = np.full(self.n_groups, np.inf)
         self.objectives = np.full(self.n_groups, np.inf)
@@ -146,7 +160,7 @@ class _Descent:
         flags = self.active.view(np.bool_)  # numpy finds flags faster than numbers
         awake = flags[:, 0] if self.n_groups == 1 else flags.any(axis=1)
         order = visit_order(np.flatnonzero(awake), self.rng)
-        reports = np.tile([0.0, 0.0, -np.inf, np.inf], (self.n_groups, 1))
+        reports = self.blank_reports()
         state = (self.weights, self.alpha, self.active)
         if self.problem.crammer_singer:
             self.core.crammer_singer_epoch(*state, order, self.bounds, reports)
@@ -154,12 +168,16 @@ class _Descent:
             workers = self.problem.lifted.workers
             workers.map(
                 lambda part: self.core.epoch(*state, order, *part, self.bounds, reports),
-                self._column_ranges(workers.n_threads),
+                self.column_ranges(workers.n_threads),
             )
         self._learn_from(reports)
         self.epochs_since_check += 1
 
-    def _column_ranges(self, n_threads: int) -> list[tuple[int, int]]:
+    def blank_reports(self) -> np.ndarray:
+        """What an epoch fills in, a row per group."""
+        return np.tile([0.0, 0.0, -np.inf, np.inf], (self.n_groups, 1))
+
+    def column_ranges(self, n_threads: int) -> list[tuple[int, int]]:
         """Columns for each thread, so that all have about as many active variables to visit."""
         if n_threads == 1 or self.n_groups == 1:
             return [(0, self.n_groups)]
@@ -169,10 +187,7 @@ class _Descent:
         self.dual_values += reports[:, GAIN]
         awake = ~self.resting
         self.estimates[awake] = reports[awake, GAP]
-        # A bound without violations on its side switches nothing off.
-        largest, smallest = reports[:, LARGEST], reports[:, SMALLEST]
-        self.bounds[:, ABOVE] = np.where(largest > 0, SHRINKING * largest, np.inf)
-        self.bounds[:, BELOW] = np.where(smallest < 0, SHRINKING * smallest, -np.inf)
+        self.bounds = shrink_bounds(reports)
         tolerated = self.settled_share * self.tol * np.abs(self.dual_values + self.estimates)
         if self.estimates.sum() <= tolerated.sum():
             self._rest(awake)
