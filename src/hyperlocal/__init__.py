@@ -7,6 +7,7 @@ from importlib.metadata import version
 
 from .estimators.local_coding import LocalCoder, LocalCodingSVC
 from .estimators.locally_linear import LocallyLinearSVC
+from .estimators.supervised_anchors import SupervisedAnchorSVC
 
 __version__ = version("hyperlocal")
-__all__ = ["LocalCoder", "LocalCodingSVC", "LocallyLinearSVC"]
+__all__ = ["LocalCoder", "LocalCodingSVC", "LocallyLinearSVC", "SupervisedAnchorSVC"]

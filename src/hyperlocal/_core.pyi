@@ -122,6 +122,47 @@ class _Dual:
 class DualFloat32(_Dual): ...
 class DualFloat64(_Dual): ...
 
+class _MovingGate:
+    def __init__(
+        self,
+        places: _Rows,
+        anchors: Array,
+        neighbours: Array,
+        codes: Array,
+        squared_norms: Array,
+        row_norms: Array,
+        beta: float,
+        normalize: bool,
+    ) -> None: ...
+
+class MovingGateFloat32(_MovingGate): ...
+class MovingGateFloat64(_MovingGate): ...
+
+class _AnchorEpoch:
+    def __init__(
+        self,
+        dual: _Dual,
+        gate: _MovingGate,
+        weights: Array,
+        alpha: Array,
+        active: Array,
+        momentum: Array,
+        spread: Array,
+        rates: Array,
+        n_moves: int,
+        crammer_singer: bool,
+        own_share: float,
+        order: Array,
+        batch_size: int,
+        bounds: Array,
+        reports: Array,
+        n_threads: int,
+    ) -> None: ...
+    def run(self, part: int, column_begin: int, column_end: int) -> None: ...
+
+class AnchorEpochFloat32(_AnchorEpoch): ...
+class AnchorEpochFloat64(_AnchorEpoch): ...
+
 def sgd_epoch(
     lifted: _Lifted,
     target: Array,
@@ -138,4 +179,5 @@ def sgd_epoch(
     order: Array,
     column_begin: int,
     column_end: int,
+    learned_gate: _MovingGate | None = None,
 ) -> None: ...

@@ -43,6 +43,8 @@ class LiftedRows:
     workers : Workers
     is_dense : bool
         Whether φ is stored densely; only then scores may go through GEMM.
+    row_norms : ndarray of shape (n_rows,), optional
+        ``‖[φ, B]‖²`` of each row, where known from before.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class LiftedRows:
         normalize: bool,
         workers: Workers,
         is_dense: bool = True,
+        row_norms: np.ndarray | None = None,
     ):
         self.rows = rows
         self.n_rows = rows.n_rows
@@ -65,8 +68,25 @@ class LiftedRows:
         self.anchors = codes.anchors
         self.n_neighbors = codes.anchors.shape[1]
         self.workers = workers
-        self.gate = _unit_gate(rows, codes.weights, bias) if normalize else codes.weights
+        self.normalize = normalize
+        self._row_norms = row_norms
+        self.gate = self._unit_gate(codes.weights) if normalize else codes.weights
         self.core = _KINDS[self.dtype](rows, self.anchors, self.gate, n_anchors, bias)
+
+    @property
+    def row_norms(self) -> np.ndarray:
+        """``‖[φ, B]‖²``, one number per row."""
+        if self._row_norms is None:
+            norms = np.empty(self.n_rows, self.dtype)
+            self.rows.squared_norms(0, self.n_rows, norms)
+            self._row_norms = norms + self.dtype.type(self.bias) ** 2
+        return self._row_norms
+
+    def _unit_gate(self, weights: np.ndarray) -> np.ndarray:
+        """``γ_i / (‖γ_i‖ ‖[φ_i, B]‖)``; a lifted row of zeros stays zero."""
+        lengths = np.sqrt((weights * weights).sum(axis=1) * self.row_norms)
+        scale = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+        return np.ascontiguousarray(weights * scale[:, None])
 
     def zero_weights(self, n_columns: int) -> np.ndarray:
         """Weights of zero, ``(n_anchors, n_columns, p + 1)``."""
@@ -141,12 +161,3 @@ class LiftedRows:
             np.dot(block[rows[first:last]], blocks[:, :-1].T, out=partial[first:last])
             partial[first:last] += self.bias * blocks[:, -1]
         self.core.combine(begin, end, places, partial, out)
-
-
-def _unit_gate(rows: Any, weights: np.ndarray, bias: float) -> np.ndarray:
-    """``γ_i / (‖γ_i‖ ‖[φ_i, B]‖)``; a lifted row of zeros stays zero."""
-    norms = np.empty(rows.n_rows, weights.dtype)
-    rows.squared_norms(0, rows.n_rows, norms)
-    lengths = np.sqrt((weights * weights).sum(axis=1) * (norms + weights.dtype.type(bias) ** 2))
-    scale = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-    return np.ascontiguousarray(weights * scale[:, None])

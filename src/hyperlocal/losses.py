@@ -32,6 +32,21 @@ def margins(scores: np.ndarray, target: np.ndarray, crammer_singer: bool) -> np.
     return (scores[positive] - rival)[:, None]
 
 
+def is_correct(scores: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Whether each row's largest score (or its sign, for one column) is that of its target.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.losses import is_correct
+    >>> is_correct(np.array([[0.5], [0.5]]), np.array([0, -1])).tolist()
+    [True, False]
+    """
+    if scores.shape[1] == 1:
+        return (scores[:, 0] > 0) == (target == 0)
+    return scores.argmax(axis=1) == target
+
+
 def loss_sum(
     scores: np.ndarray, target: np.ndarray, costs: np.ndarray, loss: str, crammer_singer: bool
 ) -> float:

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC, LinearSVC
 
-from hyperlocal.datasets import make_banana
+from hyperlocal.datasets import make_banana, make_sines
+
+every_set = pytest.mark.parametrize("draw", [make_banana, make_sines])
 
 
 def test_banana_is_local():
@@ -17,19 +19,27 @@ def test_banana_is_local():
     assert kernel > 0.95
 
 
-def test_banana_repeats():
+def test_sines_bend():
+    """The waves are beyond a line and within reach of a kernel."""
+    X, y = make_sines(600, random_state=0)
+    assert np.bincount(y).tolist() == [300, 300]
+    linear = LinearSVC().fit(X[:300], y[:300]).score(X[300:], y[300:])
+    kernel = SVC(C=10).fit(X[:300], y[:300]).score(X[300:], y[300:])
+    assert linear < 0.9
+    assert kernel > 0.95
+
+
+@every_set
+def test_draws_repeat(draw):
     """The same seed gives the same points, another seed others."""
-    np.testing.assert_array_equal(
-        make_banana(50, random_state=3)[0], make_banana(50, random_state=3)[0]
-    )
-    assert not np.array_equal(
-        make_banana(50, random_state=3)[0], make_banana(50, random_state=4)[0]
-    )
+    np.testing.assert_array_equal(draw(50, random_state=3)[0], draw(50, random_state=3)[0])
+    assert not np.array_equal(draw(50, random_state=3)[0], draw(50, random_state=4)[0])
 
 
-def test_banana_refuses_nonsense():
+@every_set
+def test_draws_refuse_nonsense(draw):
     """Too few points or negative noise are refused by name."""
     with pytest.raises(ValueError, match="n_samples must be at least 2"):
-        make_banana(1)
+        draw(1)
     with pytest.raises(ValueError, match="noise must not be negative"):
-        make_banana(10, noise=-1)
+        draw(10, noise=-1)

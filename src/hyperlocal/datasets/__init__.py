@@ -1,18 +1,26 @@
-"""Data: named benchmark sets, readers of CSV, LIBSVM and npz files, and a synthetic set.
+"""Data: named benchmark sets, readers of CSV, LIBSVM and npz files, and synthetic sets.
 
 Everything comes back as a :class:`Dataset`: training rows, and test rows where a standard split
 exists. Three ways in:
 
 - :func:`load_dataset` finds a benchmark set by name, in a local folder or at OpenML;
 - :func:`read_table` reads a user's own file, whatever its format;
-- :func:`make_banana` draws a small problem in the plane.
+- :func:`make_banana` and :func:`make_sines` draw small problems in the plane.
 
 One way through the files: dataset → text → delimited, svmlight → tables → benchmark.
 """
 
 from .benchmark import known_datasets, load_dataset
 from .dataset import Dataset, is_sparse
-from .synthetic import make_banana
+from .synthetic import make_banana, make_sines
 from .tables import read_table
 
-__all__ = ["Dataset", "is_sparse", "known_datasets", "load_dataset", "make_banana", "read_table"]
+__all__ = [
+    "Dataset",
+    "is_sparse",
+    "known_datasets",
+    "load_dataset",
+    "make_banana",
+    "make_sines",
+    "read_table",
+]

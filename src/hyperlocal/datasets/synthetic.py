@@ -39,13 +39,58 @@ def make_banana(
     >>> X.shape, int(y.sum())
     ((100, 2), 50)
     """
+    rng, y = _labels(n_samples, noise, random_state)
+    angle = rng.uniform(0.0, np.pi, n_samples)
+    arc = np.column_stack([np.cos(angle), np.sin(angle)])
+    X = np.where((y == 0)[:, np.newaxis], arc, [1.0, 0.6] - arc)
+    return X + rng.normal(scale=noise, size=X.shape), y
+
+
+def make_sines(
+    n_samples: int = 400,
+    noise: float = 0.2,
+    random_state: int | np.random.RandomState | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw two sine waves in the plane, one above the other, one per class.
+
+    One and a half periods, the waves one apart: a boundary of three bends that few, well placed
+    lines can follow.
+
+    Parameters
+    ----------
+    n_samples : int, default=400
+        How many points; the classes get half each (class 0 the odd one).
+    noise : float, default=0.2
+        Standard deviation of the normal noise added to the height.
+    random_state : int, RandomState or None
+        Seed.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, 2)
+    y : ndarray of shape (n_samples,)
+        Labels 0 (below) and 1 (above), in random order.
+
+    Examples
+    --------
+    >>> from hyperlocal.datasets import make_sines
+    >>> X, y = make_sines(100, random_state=0)
+    >>> X.shape, int(y.sum())
+    ((100, 2), 50)
+    """
+    rng, y = _labels(n_samples, noise, random_state)
+    phase = rng.uniform(0.0, 3 * np.pi, n_samples)
+    height = np.sin(phase) + (y - 0.5) + rng.normal(scale=noise, size=n_samples)
+    return np.column_stack([phase, height]), y
+
+
+def _labels(
+    n_samples: int, noise: float, random_state: int | np.random.RandomState | None
+) -> tuple[np.random.RandomState, np.ndarray]:
+    """Check the arguments; as many labels of each class, shuffled."""
     if n_samples < 2:
         raise ValueError(f"n_samples must be at least 2, one for each class; got {n_samples}")
     if noise < 0:
         raise ValueError(f"noise must not be negative; got {noise}")
     rng = check_random_state(random_state)
-    y = rng.permutation(np.arange(n_samples) % 2)
-    angle = rng.uniform(0.0, np.pi, n_samples)
-    arc = np.column_stack([np.cos(angle), np.sin(angle)])
-    X = np.where((y == 0)[:, np.newaxis], arc, [1.0, 0.6] - arc)
-    return X + rng.normal(scale=noise, size=X.shape), y
+    return rng, rng.permutation(np.arange(n_samples) % 2)

@@ -47,14 +47,17 @@ FITTED_STATE = ("classes_", "_weights", "_alpha", "_sgd_state", "_stream_rng")
 
 
 def _solver_is_sgd(estimator: Any) -> bool:
-    if estimator.solver != "sgd":
-        raise AttributeError("partial_fit needs solver='sgd'.")
+    if estimator._solver() != "sgd":
+        raise AttributeError(f"partial_fit needs {estimator._solver_argument}='sgd'.")
     return True
 
 
 class LocallyLinearClassifier(CallbackSupportMixin, LocalModel):
     """Base of the classifiers ``f_c(x) = Σ_j γ_j(x) (w_jc · φ(x) + b_jc)`` with a fixed gate γ."""
 
+    # The argument that names the solver, and its values.
+    _solver_argument = "solver"
+    _solvers: tuple[str, ...] = SOLVERS
     _made_from: dict[str, Any]
     _visits: int
     _lambda: float
@@ -90,11 +93,14 @@ class LocallyLinearClassifier(CallbackSupportMixin, LocalModel):
                 self._forget()
                 self._fit_gate(data, rng, workers)
             self._fix_lifting()
-            problem = self._problem(self._lift_rows(data.X, workers), data)
-            result = self._solve(problem, rng, keep)
+            monitor = EpochMonitor(self, self._most_epochs(data), self.verbose)
+            try:
+                result = self._train(data, rng, workers, monitor, keep)
+            finally:
+                monitor.close()
         self.__dict__.pop("_sgd_state", None)
         self._visits = result.n_iter * data.X.shape[0]
-        self._lambda = 1.0 / float(problem.costs.sum(dtype=np.float64))
+        self._lambda = 1.0 / (self.C * float(data.sample_weight.sum()))
         self._take(result, data.classes)
         return self
 
@@ -144,14 +150,21 @@ class LocallyLinearClassifier(CallbackSupportMixin, LocalModel):
                 data = _cast(data, self._weights.dtype)
             problem = self._problem(self._lift_rows(data.X, workers), data)
             if first:
-                self._sgd_state = sgd.start_state(problem, rng)
+                self._sgd_state = sgd.start_state(
+                    problem, rng, penalize_intercept=self._penalizes_intercept()
+                )
             elif not hasattr(self, "_sgd_state"):
                 self._sgd_state = self._resumed_state(problem)
-            sgd.run_epoch(problem, self._sgd_state, rng)
-            objective = problem.objective(self._sgd_state.average, penalize_intercept=False)
+            objective = self._visit_batch(problem, data, rng)
         batches = 1 if first else self.n_iter_ + 1
         self._take(SolverResult(self._sgd_state.average, batches, objective, np.nan, True), known)
         return self
+
+    def _visit_batch(self, problem: Problem, data: LabelledRows, rng: np.random.Generator) -> float:
+        """Go on by stochastic gradient; returns the objective over the batch."""
+        penalize = self._penalizes_intercept()
+        sgd.run_epoch(problem, self._sgd_state, rng, penalize_intercept=penalize)
+        return problem.objective(self._sgd_state.average, penalize_intercept=penalize)
 
     def _known_classes(self, classes: Any, first: bool) -> np.ndarray:
         if first and classes is None:
@@ -196,9 +209,9 @@ class LocallyLinearClassifier(CallbackSupportMixin, LocalModel):
         if not isinstance(self.verbose, bool):
             check_number("verbose", self.verbose, integer=True, inclusive=True)
         check_choice("loss", self.loss, LOSSES)
-        check_choice("solver", self.solver, SOLVERS)
+        check_choice(self._solver_argument, self._solver(), self._solvers)
         check_choice("multi_class", self.multi_class, MULTI_CLASS)
-        if self.loss == "log" and self.solver == "qp":
+        if self.loss == "log" and self._solver() == "qp":
             raise ValueError("solver='qp' cannot use loss='log'; use solver='dual' or 'sgd'.")
         if self.loss == "log" and self.multi_class == "crammer_singer":
             raise ValueError(
@@ -210,6 +223,16 @@ class LocallyLinearClassifier(CallbackSupportMixin, LocalModel):
 
     def _feature_map_argument(self) -> Any:
         return self.feature_map
+
+    def _penalizes_intercept(self) -> bool:
+        """Stochastic gradient leaves biases free, unless they are all there is."""
+        return self._feature_map_argument() == "bias_only"
+
+    def _solver(self) -> str:
+        return getattr(self, self._solver_argument)
+
+    def _most_epochs(self, data: LabelledRows) -> int:
+        return self.max_iter
 
     def _forget(self) -> None:
         """Drop the last fit: should this one be interrupted, no half of it remains in use."""
@@ -240,7 +263,7 @@ class LocallyLinearClassifier(CallbackSupportMixin, LocalModel):
         """Keep what prediction needs, so that ``set_params`` acts at the next fit only."""
         self._bias, self._unit_rows = float(self.intercept_scaling), bool(self.normalize)
 
-    def _problem(self, lifted: LiftedRows, data: LabelledRows) -> Problem:
+    def _problem(self, lifted: LiftedRows, data: LabelledRows, C: float | None = None) -> Problem:
         n_classes = len(data.classes)
         joint = self.multi_class == "crammer_singer"
         target, n_columns = data.target, n_classes
@@ -248,25 +271,36 @@ class LocallyLinearClassifier(CallbackSupportMixin, LocalModel):
             target, n_columns = np.where(target == 1, 0, -1).astype(np.int32), 1
         # A cost must not vanish in single precision: the dual divides by it.
         tiny = np.finfo(lifted.dtype).tiny
-        costs = np.maximum(self.C * data.sample_weight, tiny).astype(lifted.dtype)
+        C = self.C if C is None else C
+        costs = np.maximum(C * data.sample_weight, tiny).astype(lifted.dtype)
         return Problem(lifted, target, costs, n_columns, self.loss, joint)
 
-    def _solve(self, problem: Problem, rng: np.random.Generator, keep: bool) -> SolverResult:
-        monitor = EpochMonitor(self, self.max_iter, self.verbose)
-        try:
-            if self.solver == "qp":
-                return qp.solve(problem, tol=self.tol, max_iter=self.max_iter)
-            options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "rng": rng}
-            options["monitor"] = monitor.epoch
-            if self.solver == "sgd":
-                start = self._weights_for(problem) if keep else None
-                return sgd.solve(problem, start=start, **options)
-            alpha = getattr(self, "_alpha", None) if keep else None
-            if alpha is not None and alpha.shape != (problem.lifted.n_rows, problem.n_columns):
-                alpha = None
-            return dual.solve(problem, alpha=alpha, **options)
-        finally:
-            monitor.close()
+    def _train(
+        self,
+        data: LabelledRows,
+        rng: np.random.Generator,
+        workers: Workers,
+        monitor: EpochMonitor,
+        keep: bool,
+    ) -> SolverResult:
+        """Lift the rows by the fitted gate and solve."""
+        problem = self._problem(self._lift_rows(data.X, workers), data)
+        if self._solver() == "qp":
+            return qp.solve(problem, tol=self.tol, max_iter=self.max_iter)
+        options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "rng": rng}
+        options["monitor"] = monitor.epoch
+        if self._solver() == "sgd":
+            start = self._weights_for(problem) if keep else None
+            return sgd.solve(
+                problem, start=start, penalize_intercept=self._penalizes_intercept(), **options
+            )
+        return dual.solve(problem, alpha=self._last_alpha(problem) if keep else None, **options)
+
+    def _last_alpha(self, problem: Problem) -> np.ndarray | None:
+        """The dual variables of the last fit, if they fit the problem."""
+        alpha = getattr(self, "_alpha", None)
+        fits = alpha is not None and alpha.shape == (problem.lifted.n_rows, problem.n_columns)
+        return alpha if fits else None
 
     def _can_continue(self, data: LabelledRows) -> bool:
         """Whether a warm start keeps the gate and the weights of the last fit."""
@@ -297,13 +331,13 @@ class LocallyLinearClassifier(CallbackSupportMixin, LocalModel):
             warnings.warn(self._advice(result), ConvergenceWarning, stacklevel=4)
 
     def _advice(self, result: SolverResult) -> str:
-        if self.solver == "sgd":
+        if self._solver() == "sgd":
             return (
                 f"SGD was stopped after {result.n_iter} epochs before the objective settled to "
                 f"tol={self.tol:g}; raise max_iter or tol."
             )
         share = result.duality_gap / result.objective if result.objective else np.nan
-        unit = "iterations" if self.solver == "qp" else "epochs"
+        unit = "iterations" if self._solver() == "qp" else "epochs"
         return (
             f"stopped after {result.n_iter} {unit} at a relative duality gap of {share:.1e}, above "
             f"tol={self.tol:g}; raise max_iter or tol, lower C, or scale the features."

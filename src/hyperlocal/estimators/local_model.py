@@ -51,11 +51,15 @@ class LocalModel(ClassifierMixin, BaseEstimator):
         return self._gate.encode(self._code_space.transform(X, self._feature_map), workers)
 
     def _lift(self, X: Any, codes: Codes, workers: Workers) -> LiftedRows:
-        stored = self._feature_map.stored(X)
+        return self._lift_stored(self._feature_map.stored(X), codes, workers)
+
+    def _lift_stored(
+        self, stored: Any, codes: Codes, workers: Workers, row_norms: np.ndarray | None = None
+    ) -> LiftedRows:
         return LiftedRows(
             self._feature_map.rows(stored), codes, self._gate.n_anchors,
             self._bias, self._unit_rows, workers,
-            is_dense=not sp.issparse(stored),
+            is_dense=not sp.issparse(stored), row_norms=row_norms,
         )  # fmt: skip
 
     # ---- prediction ----------------------------------------------------------------------------

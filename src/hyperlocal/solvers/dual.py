@@ -216,6 +216,7 @@ class Descent:
         def check_block(block: tuple[int, int]) -> np.ndarray:
             scores = np.empty((block[1] - block[0], self.problem.n_columns), lifted.dtype)
             lifted.block_scores(self.weights, *block, scores)
+            self.see_scores(*block, scores)
             sums = np.zeros((2, self.n_groups))
             check(self.weights, self.alpha, self.active, *block, scores, self.bounds, *sums)
             return sums
@@ -235,6 +236,9 @@ class Descent:
         if all_rested and not self.converged:
             self.settled_share *= STRICTER
         self.epochs_since_check = 0
+
+    def see_scores(self, begin: int, end: int, scores: np.ndarray) -> None:
+        """What a full check shows of each block of rows; for descents that want to know more."""
 
     def facts(self) -> dict[str, float]:
         """What to tell about the last epoch."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,7 +27,7 @@ class SolverResult:
     alpha : ndarray or None
         Dual variables, for warm starts.
     history : list of (epoch, objective, duality gap)
-        What the full checks found.
+        What the full checks found; learned anchors add the accuracy.
     """
 
     weights: np.ndarray
@@ -36,4 +37,4 @@ class SolverResult:
     converged: bool
     stopped: bool = False
     alpha: np.ndarray | None = None
-    history: list[tuple[int, float, float]] = field(default_factory=list)
+    history: Sequence[tuple[float, ...]] = field(default_factory=list)

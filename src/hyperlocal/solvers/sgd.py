@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +36,7 @@ class SgdState:
     Attributes
     ----------
     weights, average : ndarray of shape (n_anchors, n_columns, p + 1)
-        The last iterate, and the average of all.
+        The last iterate, and the average of all; the same array where there is no averaging.
     visits : int
         Rows visited, ``t``.
     lambda_ : float
@@ -96,7 +97,12 @@ def start_state(
     """Weights of zero (or ``start``) and the schedule for the problem's rows."""
     weights = problem.lifted.zero_weights(problem.n_columns) if start is None else start.copy()
     lambda_ = 1.0 / float(problem.costs.sum(dtype=np.float64))
-    t0 = _find_t0(problem, weights, lambda_, rng, penalize_intercept)
+
+    def objective_after(trial: SgdState, sample: np.ndarray) -> float:
+        visit(problem, trial, sample, penalize_intercept)
+        return problem.objective(trial.average, penalize_intercept=penalize_intercept)
+
+    t0 = find_t0(problem, weights, lambda_, rng, objective_after)
     return SgdState(weights, weights.copy(), 0, lambda_, t0)
 
 
@@ -109,24 +115,34 @@ def run_epoch(
 ) -> None:
     """Visit all rows once, in random order."""
     order = rng.permutation(problem.lifted.n_rows)
-    _visit(problem, state, order, penalize_intercept)
+    visit(problem, state, order, penalize_intercept)
 
 
-def _visit(problem: Problem, state: SgdState, order: np.ndarray, penalize_intercept: bool) -> None:
+def visit(
+    problem: Problem,
+    state: SgdState,
+    order: np.ndarray,
+    penalize_intercept: bool,
+    *,
+    skip: int | None = None,
+    learned_gate: Any = None,
+) -> None:
+    """Visit rows in the given order; a gate that learns changes the problem's codes as it goes."""
     lifted = problem.lifted
-    # Decaying all weights then costs no more than the visits in between.
-    skip = max(SHORTEST_SKIP, 2 * lifted.n_anchors // lifted.n_neighbors)
+    if skip is None:  # decaying all weights then costs no more than the visits in between
+        skip = max(SHORTEST_SKIP, 2 * lifted.n_anchors // lifted.n_neighbors)
+    average = None if state.average is state.weights else state.average
     costs = problem.costs * (problem.lifted.n_rows / problem.costs.sum(dtype=np.float64))
     costs = costs.astype(lifted.dtype)
 
     def visit_columns(columns: tuple[int, int]) -> None:
         _core.sgd_epoch(
             lifted.core, problem.target, costs, problem.core_loss, problem.crammer_singer,
-            state.weights, state.average, state.visits, state.lambda_, state.t0, skip,
-            penalize_intercept, order, *columns,
+            state.weights, average, state.visits, state.lambda_, state.t0, skip,
+            penalize_intercept, order, *columns, learned_gate,
         )  # fmt: skip
 
-    if problem.crammer_singer:
+    if problem.crammer_singer or learned_gate is not None:
         visit_columns((0, problem.n_columns))
     else:
         loads = [1] * problem.n_columns
@@ -134,24 +150,25 @@ def _visit(problem: Problem, state: SgdState, order: np.ndarray, penalize_interc
     state.visits += len(order)
 
 
-def _find_t0(
+def find_t0(
     problem: Problem,
     weights: np.ndarray,
     lambda_: float,
     rng: np.random.Generator,
-    penalize_intercept: bool,
+    objective_after: Callable[[SgdState, np.ndarray], float],
 ) -> float:
-    """Try first steps of all sizes on a sample; the one with the lowest objective sets ``t0``."""
-    n_rows = problem.lifted.n_rows
-    sample = rng.permutation(n_rows)[:ROWS_TO_TRY]
+    """Try first steps of all sizes on a sample; the one with the lowest objective sets ``t0``.
+
+    ``objective_after(state, sample)`` visits the sample and tells the objective.
+    """
+    sample = rng.permutation(problem.lifted.n_rows)[:ROWS_TO_TRY]
     typical = float(np.mean(problem.lifted.squared_norms(), dtype=np.float64)) or 1.0
     best, best_t0 = math.inf, 1.0 / lambda_
     for exponent in TRIED_EXPONENTS:
         t0 = typical / (2.0**exponent * lambda_)
         trial = SgdState(weights.copy(), weights.copy(), 0, lambda_, t0)
         with np.errstate(over="ignore", invalid="ignore"):  # long steps diverge: that is why we try
-            _visit(problem, trial, sample, penalize_intercept)
-            objective = problem.objective(trial.average, penalize_intercept=penalize_intercept)
+            objective = objective_after(trial, sample)
         if objective < best:  # NaN and infinity never win
             best, best_t0 = objective, t0
     return best_t0

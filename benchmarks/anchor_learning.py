@@ -1,0 +1,320 @@
+"""Learned anchors against fixed ones: test errors, small models, biases alone, time.
+
+    python benchmarks/anchor_learning.py choose     # m, k, C and form, by validation
+    python benchmarks/anchor_learning.py accuracy   # test errors of the chosen, five seeds
+    python benchmarks/anchor_learning.py biases     # LLC-SAPL_lcc against LCC+SVM
+    python benchmarks/anchor_learning.py curve      # error against the number of anchors
+    python benchmarks/anchor_learning.py speed      # time of a fit against fixed anchors
+
+`choose` sees training rows only: a quarter of them is held out, once. Fixed anchors get the same
+number of anchors and neighbours as the learned ones, and their own form and C. The other parts read
+what it wrote. Sets without a standard test part are cut anew for each seed, as in the paper (two
+thirds to train on, a half for SKIN); `choose` uses the training rows of seed 0.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from common import (
+    Row,
+    argument_parser,
+    environment,
+    print_table,
+    read_result,
+    rounded,
+    write_result,
+)
+from hyperlocal import LocalCodingSVC, LocallyLinearSVC, SupervisedAnchorSVC
+from hyperlocal.datasets import load_dataset
+
+VALIDATION_SHARE = 0.25
+QUICK_ROWS = 1_500
+# The paper's form, and ours.
+PLAIN = {"loss": "hinge", "normalize": False}
+NORMALIZED = {"loss": "squared_hinge", "normalize": True}
+FORMS = [{**PLAIN, "C": C} for C in (1.0, 10.0, 100.0)] + [
+    {**NORMALIZED, "C": C} for C in (1.0, 3.0, 10.0, 30.0)
+]
+SHAPES = ((100, 8), (200, 8), (200, 16))
+CURVE = (2, 3, 4, 6, 10, 20, 40, 70, 100, 140, 180)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A set, how its features are prepared, and which (anchors, neighbours) are tried."""
+
+    name: str
+    prepare: Callable[[], Any]
+    shapes: tuple[tuple[int, int], ...] = SHAPES
+    train_share: float = 2 / 3
+    wanted: float = np.nan  # error % to reach
+    published: float = np.nan  # error % of the paper
+    published_margin: float = np.nan  # points between LLC-SAPL_lcc and LCC+SVM in the paper
+
+    def parts(self, seed: int, quick: bool) -> tuple[np.ndarray, ...]:
+        """Prepared training and test rows."""
+        data = load_dataset(self.name)
+        if data.X_test is None:
+            X_train, X_test, y_train, y_test = train_test_split(
+                data.X_train, data.y_train, train_size=self.train_share, random_state=seed
+            )
+        else:
+            X_train, y_train, X_test, y_test = data.X_train, data.y_train, data.X_test, data.y_test
+        if quick:
+            X_train, y_train = X_train[:QUICK_ROWS], y_train[:QUICK_ROWS]
+        preparation = self.prepare()
+        X_train = preparation.fit_transform(X_train).astype(np.float32)
+        return X_train, y_train, preparation.transform(X_test).astype(np.float32), y_test
+
+
+def as_published() -> Any:
+    """Features as the set comes."""
+    return FunctionTransformer()
+
+
+def components(n: int) -> Callable[[], Any]:
+    """So many principal components of the pixels."""
+    return lambda: make_pipeline(
+        FunctionTransformer(_unit_pixels), PCA(n, random_state=0, svd_solver="covariance_eigh")
+    )
+
+
+def _unit_pixels(X: np.ndarray) -> np.ndarray:
+    return X / 255.0 if X.max() > 2 else X
+
+
+TASKS = (
+    Task("letter", StandardScaler, wanted=2.7, published=2.73, published_margin=8.82),
+    Task("usps", components(60), ((50, 16), (100, 8), (100, 16)),
+         wanted=5.1, published=5.54, published_margin=3.20),
+    Task("mnist", components(50), ((100, 8),), wanted=1.75, published=2.33, published_margin=7.92),
+    Task("ijcnn1", as_published, wanted=1.30, published=1.21, published_margin=3.45),
+    Task("magic04", StandardScaler, wanted=13.4, published=13.47, published_margin=3.51),
+    Task("skin", StandardScaler, train_share=0.5,
+         wanted=0.10, published=1.43, published_margin=2.61),
+    Task("banana", StandardScaler, wanted=10.0, published=9.18, published_margin=0.68),
+)  # fmt: skip
+
+
+def error(model: Any, parts: tuple[np.ndarray, ...]) -> float:
+    """Fit and return the error in per cent on the second part."""
+    X_train, y_train, X_test, y_test = parts
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return 100 * (1 - model.fit(X_train, y_train).score(X_test, y_test))
+
+
+def learned(shape: tuple[int, int], seed: int, **settings: Any) -> SupervisedAnchorSVC:
+    """A model whose anchors learn."""
+    m, k = shape
+    return SupervisedAnchorSVC(m, n_neighbors=min(k, m), random_state=seed, **settings)
+
+
+def fixed(shape: tuple[int, int], seed: int, **settings: Any) -> LocallyLinearSVC:
+    """The same model with k-means' anchors."""
+    m, k = shape
+    return LocallyLinearSVC(
+        m, n_neighbors=min(k, m), feature_map=None, random_state=seed, **settings
+    )
+
+
+# ---- choose --------------------------------------------------------------------------------------
+
+
+def choose(tasks: tuple[Task, ...], seed: int, quick: bool) -> list[Row]:
+    """Settings of each set, from its training rows."""
+    rows = []
+    for task in tasks:
+        X, y, *_ = task.parts(0, quick)
+        split = train_test_split(X, y, test_size=VALIDATION_SHARE, stratify=y, random_state=seed)
+        parts = (split[0], split[2], split[1], split[3])
+
+        def validate(make: Callable, shape: tuple[int, int], form: Row, **settings: Any) -> float:
+            found = error(make(shape, seed, **form, **settings), parts)  # noqa: B023
+            print(f"{task.name} {make.__name__} {shape} {form} {found:.2f}", file=sys.stderr)  # noqa: B023
+            return found
+
+        trials = {
+            (shape, number): validate(learned, shape, FORMS[number], keep_if_better=False)
+            for shape, number in product(task.shapes, range(len(FORMS)))
+        }
+        shape, number = min(trials, key=lambda key: trials[key])
+        own = [validate(fixed, shape, form) for form in FORMS]
+        best = int(np.argmin(own))
+        rows += [
+            {"set": task.name, "anchors": "learned", "m": shape[0], "k": shape[1],
+             **FORMS[number], "validation error %": trials[shape, number]},
+            {"set": task.name, "anchors": "fixed", "m": shape[0], "k": shape[1],
+             **FORMS[best], "validation error %": own[best]},
+        ]  # fmt: skip
+    return rows
+
+
+def chosen(name: str, anchors: str) -> tuple[tuple[int, int], Row]:
+    """Shape and form that `choose` found."""
+    for row in read_result("anchor_learning_choose")["rows"]:
+        if (row["set"], row["anchors"]) == (name, anchors):
+            return (row["m"], row["k"]), {key: row[key] for key in ("loss", "normalize", "C")}
+    raise SystemExit(f"{name} is not in the results of `choose`; run that first.")
+
+
+# ---- accuracy ------------------------------------------------------------------------------------
+
+
+def accuracy(tasks: tuple[Task, ...], repeats: int, quick: bool) -> list[Row]:
+    """Test errors of the chosen settings."""
+    rows = []
+    for task in tasks:
+        for anchors, make in (("learned", learned), ("fixed", fixed)):
+            shape, form = chosen(task.name, anchors)
+            errors, seconds = [], []
+            for seed in range(repeats):
+                parts = task.parts(seed, quick)
+                start = time.process_time()
+                errors.append(error(make(shape, seed, **form), parts))
+                seconds.append(time.process_time() - start)
+            row = {
+                "set": task.name, "anchors": anchors, "m": shape[0], "k": shape[1], **form,
+                "error %": float(np.mean(errors)), "sd": float(np.std(errors)),
+                "CPU s (fit and score)": float(np.median(seconds)), "seeds": repeats,
+            }  # fmt: skip
+            if anchors == "learned":
+                row |= {"wanted %": task.wanted, "paper %": task.published}
+            rows.append(row)
+            print_table([row])
+    return rows
+
+
+# ---- biases alone --------------------------------------------------------------------------------
+
+
+def biases(tasks: tuple[Task, ...], repeats: int, quick: bool) -> list[Row]:
+    """LLC-SAPL_lcc against LCC+SVM at m = 100, k = 8; form and C by validation."""
+    rows = []
+    for task in tasks:
+        X, y, *_ = task.parts(0, quick)
+        split = train_test_split(X, y, test_size=VALIDATION_SHARE, stratify=y, random_state=0)
+        validation = (split[0], split[2], split[1], split[3])
+        contenders: dict[str, Callable[..., Any]] = {
+            "LLC-SAPL_lcc": lambda seed, **form: learned((100, 8), seed, bias_only=True, **form),
+            "LCC+SVM (lcc codes)": lambda seed, **form: LocalCodingSVC(
+                100, coding="lcc", random_state=seed, **form
+            ),
+            "LCC+SVM (soft codes)": lambda seed, **form: LocalCodingSVC(
+                100, random_state=seed, **form
+            ),
+        }
+        errors = {}
+        for name, make in contenders.items():
+            form = min(FORMS, key=lambda form: error(make(0, **form), validation))
+            found = [error(make(s, **form), task.parts(s, quick)) for s in range(repeats)]
+            errors[name] = float(np.mean(found))
+            rows.append(
+                {"set": task.name, "method": name, **form, "error %": errors[name],
+                 "sd": float(np.std(found)), "seeds": repeats}
+            )  # fmt: skip
+        rows[-3] |= {
+            "margin": min(list(errors.values())[1:]) - errors["LLC-SAPL_lcc"],
+            "paper's margin": task.published_margin,
+        }
+        print_table(rows[-3:])
+    return rows
+
+
+# ---- error against the number of anchors ---------------------------------------------------------
+
+
+def curve(tasks: tuple[Task, ...], repeats: int, quick: bool) -> list[Row]:
+    """Test errors with few and many anchors, k = 8, at the chosen form and C."""
+    rows = []
+    for task, m in product(tasks, CURVE):
+        errors: dict[str, list[float]] = {"learned": [], "fixed": []}
+        for seed in range(repeats if m == 10 else 1):
+            parts = task.parts(seed, quick)
+            for anchors, make in (("learned", learned), ("fixed", fixed)):
+                _, form = chosen(task.name, anchors)
+                errors[anchors].append(error(make((m, 8), seed, **form), parts))
+        row: Row = {"set": task.name, "m": m, "seeds": len(errors["fixed"])}
+        row |= {f"{name} error %": float(np.mean(found)) for name, found in errors.items()}
+        rows.append(row)
+        print_table([row])
+    return rows
+
+
+# ---- time ----------------------------------------------------------------------------------------
+
+
+def speed(tasks: tuple[Task, ...], repeats: int, quick: bool) -> list[Row]:
+    """CPU seconds of fits with learned anchors, and of fixed-anchor fits of as many epochs."""
+    return [_speed_of(task, repeats, quick) for task in tasks]
+
+
+def _speed_of(task: Task, repeats: int, quick: bool) -> Row:
+    shape, form = chosen(task.name, "learned")
+    X, y, *_ = task.parts(0, quick)
+    seconds: dict[str, list[float]] = {}
+    for _ in range(repeats):
+        for name, settings in (("whole", {}), ("without the judge", {"keep_if_better": False})):
+            for n_jobs in (1, 2):
+                model = learned(shape, 0, **form, **settings).set_params(n_jobs=n_jobs)
+                clock = time.process_time if n_jobs == 1 else time.perf_counter
+                start = clock()
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", ConvergenceWarning)
+                    model.fit(X, y)
+                seconds.setdefault(f"{name}, {n_jobs}", []).append(clock() - start)
+        epochs = len(model.history_) - 1 + model.n_iter_ + 3
+        same = fixed(shape, 0, **form).set_params(n_jobs=1, max_iter=epochs, tol=0)
+        start = time.process_time()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            same.fit(X, y)
+        seconds.setdefault("fixed", []).append(time.process_time() - start)
+    best = {name: min(found) for name, found in seconds.items()}
+    return {
+        "set": task.name, "m": shape[0], "k": shape[1], "epochs": epochs,
+        "CPU s, judged": best["whole, 1"], "CPU s": best["without the judge, 1"],
+        "CPU s, fixed anchors, same epochs": best["fixed"],
+        "ratio": best["without the judge, 1"] / best["fixed"],
+        "2 threads, times faster": best["without the judge, 1"] / best["without the judge, 2"],
+    }  # fmt: skip
+
+
+def main() -> None:
+    """Run one part."""
+    parser = argument_parser(__doc__, repeats=5)
+    parser.add_argument("part", choices=("choose", "accuracy", "biases", "curve", "speed"))
+    parser.add_argument("--sets", default=",".join(task.name for task in TASKS))
+    arguments = parser.parse_args()
+    names = arguments.sets.split(",")
+    tasks = tuple(task for task in TASKS if task.name in names)
+    if arguments.part == "choose":
+        rows = choose(tasks, arguments.seed, arguments.quick)
+    else:
+        run = {"accuracy": accuracy, "biases": biases, "curve": curve, "speed": speed}
+        rows = run[arguments.part](tasks, arguments.repeats, arguments.quick)
+    print_table(rows, arguments.part)
+    write_result(
+        f"anchor_learning_{arguments.part}",
+        environment(arguments.seed),
+        [rounded(row) for row in rows],
+        tracked=not arguments.quick and len(tasks) == len(TASKS),
+    )
+
+
+if __name__ == "__main__":
+    main()

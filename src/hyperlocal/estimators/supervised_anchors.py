@@ -1,0 +1,446 @@
+"""SupervisedAnchorSVC: anchors learned with the classifier, LLC-SAPL of Mao et al. (2015)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..gates import Gate
+from ..losses import is_correct, loss_sum
+from ..progress import EpochMonitor
+from ..rows import core_rows, take_rows
+from ..solvers import Problem, SolverResult, anchor_descent, dual
+from ..solvers.anchor_descent import AnchorEpoch, LearnedAnchors
+from ..threads import Workers
+from ..validation import LabelledRows, check_choice, check_flag, check_number
+from .base import LocallyLinearClassifier
+
+# While anchors move, C is at most this (lifted rows as they are, or of norm one): a large C makes
+# them chase single rows. The weights for the final anchors are found with C itself.
+MOST_COST, MOST_COST_NORMALIZED = 1.0, 3.0
+# Epochs with fixed anchors before they start to move.
+FIRST_EPOCHS = 3
+# The part of the rows that judges whether learning helped, and the fewest rows that can.
+HELD_OUT = 0.1
+FEWEST_HELD_OUT = 20
+
+
+class SupervisedAnchorSVC(LocallyLinearClassifier):
+    """Locally linear SVM whose anchors are learned from the labels.
+
+    The model is that of :class:`LocallyLinearSVC`; the anchors ``v`` join the weights as unknowns
+    of ``min ½‖W‖² + C Σ_i s_i ℓ_i``. They start at k-means' and move to where they serve the
+    classifier best: a few learned anchors do the work of many fixed ones, so that models are small
+    and prediction is fast. All classes share the anchors.
+
+    Parameters
+    ----------
+    n_anchors : int or "auto", default="auto"
+        Number of local models ``m``; "auto" is ``max(8, √N/4)``, at most N/8, of N distinct rows.
+    n_neighbors : int, default=8
+        Active local models per row, ``k``.
+    coding : {"soft"}, default="soft"
+        The gate; only the soft assignment has a gradient.
+    beta : float or "auto", default="auto"
+        Sharpness of the gate; it does not change while anchors move.
+    anchors : {"kmeans", "random"} or array of shape (n_anchors, width), default="kmeans"
+        Where anchors start.
+    feature_map : None, str or transformer, default=None
+        What a local model sees, as in :class:`LocallyLinearSVC`; the row itself by default.
+    bias_only : bool, default=False
+        Local models are one number per class (LLC-SAPL_lcc).
+    code_on : {"input", "features"}, column indices or transformer, default="input"
+        What distances to anchors are measured on, and where anchors move. For sparse rows of many
+        features a transformer to fewer, dense ones is much faster.
+    normalize : bool, default=True
+        Scale each lifted row to norm one; False is the paper's form.
+    C : float, default=3.0
+        Weight of the losses. While anchors move it is at most 3 (1 without ``normalize``).
+    loss : {"squared_hinge", "hinge", "log"}, default="squared_hinge"
+        "log" gives ``predict_proba``.
+    multi_class : {"ovr", "crammer_singer"}, default="ovr"
+    anchor_solver : {"dual", "sgd"}, default="dual"
+        "dual" codes each row anew at its visit and optimises its dual variables exactly; when the
+        anchors rest, the weights are trained to ``tol``. "sgd" is the paper's Algorithm 1, started
+        from the weights for fixed anchors; it alone has ``partial_fit``.
+    anchor_epochs : int or "auto", default="auto"
+        Epochs in which anchors move; "auto" makes 4,000 batches of 128 rows, in 12 to 30 epochs.
+    anchor_step : float or "auto", default="auto"
+        Length of the first anchor steps of "dual", in units of the coded rows; 0 keeps the anchors.
+        "auto" is a tenth of the typical distance to the nearest anchor, or less where that would
+        change the gate by more than 3 %.
+    t0 : float or "auto", default="auto"
+        Delay of the steps ``1/(λ(t + t0))`` of "sgd"; "auto" tries several on a sample.
+    skip : int or "auto", default="auto"
+        Visits between two decays of the weights in "sgd".
+    keep_if_better : bool, default=True
+        Hold out a tenth of the rows, and keep the learned anchors only if they serve these better
+        than the anchors they started from. Costs about one more fit. Needs 200 rows; below, and
+        with "sgd", the learned anchors are kept unseen.
+    max_iter : int, default=1000
+        The most epochs of training weights for given anchors.
+    tol : float, default=1e-3
+    intercept_scaling : float, default=1.0
+    class_weight : dict, "balanced" or None, default=None
+    n_jobs : int or None, default=None
+        Threads share each batch of rows; the result does not depend on their number.
+    random_state : int, RandomState instance or None, default=None
+    warm_start : bool, default=False
+        Go on from the anchors and dual variables of the last fit.
+    verbose : int, default=0
+        The rest as in :class:`LocallyLinearSVC`.
+
+    Attributes
+    ----------
+    anchors_, initial_anchors_ : ndarray of shape (n_anchors, width)
+        Where anchors are, and where they started.
+    anchors_learned_ : bool
+        Whether the anchors in use are the learned ones.
+    held_out_accuracy_ : dict or None
+        Accuracy on the held-out rows with the anchors as "started" and as "learned".
+    history_ : list of AnchorEpoch
+        ``(epoch, objective, duality_gap, accuracy)`` before each epoch of anchor learning, on the
+        rows it learned from, at the C used meanwhile; and at the end, of the final model.
+    beta_ : float
+    coef_ : ndarray of shape (n_anchors, n_columns, p)
+    intercept_ : ndarray of shape (n_anchors, n_columns)
+    classes_ : ndarray of shape (n_classes,)
+    n_iter_ : int
+        Epochs of the final training of weights.
+    objective_, duality_gap_ : float
+        Of the weights, for the anchors as they are.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    See Also
+    --------
+    LocallyLinearSVC : The same with anchors that stay.
+
+    References
+    ----------
+    X. Mao, Z. Fu, O. Wu and W. Hu. Optimizing locally linear classifiers with supervised anchor
+    point learning. IJCAI 2015.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from hyperlocal import SupervisedAnchorSVC
+    >>> X, y = make_moons(600, noise=0.1, random_state=0)
+    >>> model = SupervisedAnchorSVC(4, n_neighbors=2, random_state=0).fit(X[:400], y[:400])
+    >>> bool(model.score(X[400:], y[400:]) > 0.97)
+    True
+    """
+
+    _solver_argument = "anchor_solver"
+    _solvers = ("dual", "sgd")
+    held_out_accuracy_: dict[str, float] | None
+
+    def __init__(
+        self,
+        n_anchors: Any = "auto",
+        *,
+        n_neighbors: int = 8,
+        coding: str = "soft",
+        beta: Any = "auto",
+        anchors: Any = "kmeans",
+        feature_map: Any = None,
+        bias_only: bool = False,
+        code_on: Any = "input",
+        normalize: bool = True,
+        C: float = 3.0,
+        loss: str = "squared_hinge",
+        multi_class: str = "ovr",
+        anchor_solver: str = "dual",
+        anchor_epochs: Any = "auto",
+        anchor_step: Any = "auto",
+        t0: Any = "auto",
+        skip: Any = "auto",
+        keep_if_better: bool = True,
+        max_iter: int = 1000,
+        tol: float = 1e-3,
+        intercept_scaling: float = 1.0,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ):
+        self.n_anchors = n_anchors
+        self.n_neighbors = n_neighbors
+        self.coding = coding
+        self.beta = beta
+        self.anchors = anchors
+        self.feature_map = feature_map
+        self.bias_only = bias_only
+        self.code_on = code_on
+        self.normalize = normalize
+        self.C = C
+        self.loss = loss
+        self.multi_class = multi_class
+        self.anchor_solver = anchor_solver
+        self.anchor_epochs = anchor_epochs
+        self.anchor_step = anchor_step
+        self.t0 = t0
+        self.skip = skip
+        self.keep_if_better = keep_if_better
+        self.max_iter = max_iter
+        self.tol = tol
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    # ---- arguments -----------------------------------------------------------------------------
+
+    def _check_arguments(self) -> None:
+        check_flag("bias_only", self.bias_only)
+        check_flag("keep_if_better", self.keep_if_better)
+        super()._check_arguments()
+        if self.coding != "soft":
+            raise ValueError(
+                f"coding={self.coding!r} has no gradient by its anchors; use coding='soft', or "
+                "LocallyLinearSVC, whose anchors stay."
+            )
+        if self.bias_only and self.feature_map is not None:
+            raise ValueError("bias_only=True leaves nothing to map; use feature_map=None.")
+        _check_auto("anchor_epochs", self.anchor_epochs, integer=True, inclusive=True)
+        _check_auto("anchor_step", self.anchor_step, inclusive=True)
+        _check_auto("t0", self.t0)
+        _check_auto("skip", self.skip, integer=True, above=1, inclusive=True)
+
+    def _feature_map_argument(self) -> Any:
+        return "bias_only" if self.bias_only else self.feature_map
+
+    def _epochs(self, n_rows: int) -> int:
+        auto = isinstance(self.anchor_epochs, str)
+        return anchor_descent.default_epochs(n_rows) if auto else int(self.anchor_epochs)
+
+    def _most_epochs(self, data: LabelledRows) -> int:
+        return self._epochs(data.X.shape[0]) + 4 * self.max_iter
+
+    # ---- training ------------------------------------------------------------------------------
+
+    def _train(
+        self,
+        data: LabelledRows,
+        rng: np.random.Generator,
+        workers: Workers,
+        monitor: EpochMonitor,
+        keep: bool,
+    ) -> SolverResult:
+        self.initial_anchors_ = self._gate.anchors.copy()
+        self.anchors_learned_ = True
+        self.held_out_accuracy_ = None
+        told = _Told(monitor)
+        if self.anchor_solver == "sgd":
+            return self._train_by_sgd(_Rows(self, data, workers), rng, told, keep)
+        rows = _Rows(self, data, workers)
+        alpha = self._last_alpha(rows.problem(self._gate, self.C)) if keep else None
+        held_out = self._choose_held_out(data, rng)
+        if held_out.any():
+            learned, alpha = self._learn_and_judge(data, held_out, workers, rng, told, alpha)
+        else:
+            learned = self._learn(rows, rng, told, alpha)
+            alpha = learned.alpha
+        self._gate = learned.gate
+        result = self._solve_weights(rows, learned.gate, self.C, rng, told, alpha)
+        result.stopped = result.stopped or told.stop
+        accuracy = float(rows.accuracy(learned.gate, result.weights))
+        end = AnchorEpoch(len(learned.history), result.objective, result.duality_gap, accuracy)
+        result.history = [*learned.history, end]
+        return result
+
+    def _learn(
+        self, rows: _Rows, rng: np.random.Generator, told: _Told, alpha: np.ndarray | None
+    ) -> LearnedAnchors:
+        """Let the anchors move, from dual variables for the gate as it is."""
+        cost = min(self.C, MOST_COST_NORMALIZED if self._unit_rows else MOST_COST)
+        if alpha is None or cost < self.C:
+            first = self._solve_weights(rows, self._gate, cost, rng, told, None, FIRST_EPOCHS)
+            alpha = first.alpha
+        step = self.anchor_step
+        if isinstance(step, str):
+            codes = self._gate.encode(rows.space, rows.workers)
+            step = anchor_descent.default_step(codes, rows.data.sample_weight, self._gate.beta)
+        return anchor_descent.learn_by_dual(
+            rows.space, self._gate, lambda gate: rows.problem(gate, cost),
+            n_epochs=0 if told.stop else self._epochs(rows.data.X.shape[0]),
+            step=float(step), rng=rng, monitor=told.epoch, alpha=alpha,
+        )  # fmt: skip
+
+    def _learn_and_judge(
+        self,
+        data: LabelledRows,
+        held_out: np.ndarray,
+        workers: Workers,
+        rng: np.random.Generator,
+        told: _Told,
+        alpha: np.ndarray | None,
+    ) -> tuple[LearnedAnchors, np.ndarray]:
+        """Train on a part, judge on the rest; returns the winner and variables for all rows."""
+        part = _Rows(self, _take(data, ~held_out), workers)
+        judges = _Rows(self, _take(data, held_out), workers)
+        part_alpha = None if alpha is None else np.ascontiguousarray(alpha[~held_out])
+        started = self._solve_weights(part, self._gate, self.C, rng, told, part_alpha)
+        learned = self._learn(part, rng, told, started.alpha)
+        finished = self._solve_weights(part, learned.gate, self.C, rng, told, learned.alpha)
+        before = judges.verdict(self._gate, started.weights)
+        after = judges.verdict(learned.gate, finished.weights)
+        self.held_out_accuracy_ = {"started": before[0], "learned": after[0]}
+        self.anchors_learned_ = after > before
+        winner = finished if self.anchors_learned_ else started
+        if not self.anchors_learned_:
+            learned = replace(learned, gate=self._gate)
+        everyone = np.zeros((len(held_out), part.n_columns), data.X.dtype)
+        everyone[~held_out] = winner.alpha
+        return learned, everyone
+
+    def _choose_held_out(self, data: LabelledRows, rng: np.random.Generator) -> np.ndarray:
+        """A tenth of each class, or nobody where that is too few."""
+        chosen = np.zeros(data.X.shape[0], bool)
+        if not self.keep_if_better:
+            return chosen
+        for cls in range(len(data.classes)):
+            members = rng.permutation(np.flatnonzero(data.target == cls))
+            chosen[members[: int(HELD_OUT * len(members))]] = True
+        return chosen if chosen.sum() >= FEWEST_HELD_OUT else np.zeros_like(chosen)
+
+    def _solve_weights(
+        self,
+        rows: _Rows,
+        gate: Gate,
+        cost: float,
+        rng: np.random.Generator,
+        told: _Told,
+        alpha: np.ndarray | None,
+        max_iter: int | None = None,
+    ) -> SolverResult:
+        """The weights for anchors that stand still."""
+        most = 1 if told.stop else max_iter or self.max_iter
+        return dual.solve(
+            rows.problem(gate, cost), tol=self.tol, max_iter=most, rng=rng, monitor=told.epoch,
+            alpha=alpha,
+        )  # fmt: skip
+
+    def _train_by_sgd(
+        self, rows: _Rows, rng: np.random.Generator, told: _Told, keep: bool
+    ) -> SolverResult:
+        problem = rows.problem(self._gate, self.C)
+        penalize = self._penalizes_intercept()
+        if keep:
+            weights = self._weights_for(problem)
+        else:
+            weights = self._solve_weights(rows, self._gate, self.C, rng, told, None).weights
+
+        def problem_of(gate: Gate) -> Problem:
+            return rows.problem(gate, self.C)
+
+        t0 = None if isinstance(self.t0, str) else float(self.t0)
+        state = anchor_descent.start_sgd(
+            problem, rows.space, self._gate, problem_of, weights, t0, penalize, rng
+        )
+        learned = anchor_descent.learn_by_sgd(
+            rows.space, self._gate, problem_of,
+            n_epochs=0 if told.stop else self._epochs(rows.data.X.shape[0]),
+            state=state, skip=self._skip(), penalize_intercept=penalize, rng=rng,
+            monitor=told.epoch,
+        )  # fmt: skip
+        self._gate = learned.gate
+        n_epochs = len(learned.history) - 1
+        return SolverResult(
+            state.weights, n_epochs, learned.history[-1].objective, np.nan, True,
+            learned.stopped, history=learned.history,
+        )  # fmt: skip
+
+    def _skip(self) -> int | None:
+        return None if isinstance(self.skip, str) else int(self.skip)
+
+    def _visit_batch(self, problem: Problem, data: LabelledRows, rng: np.random.Generator) -> float:
+        """Algorithm 1 over one batch: anchors and weights move together."""
+        state, penalize = self._sgd_state, self._penalizes_intercept()
+        state.average = state.weights
+        if not hasattr(self, "initial_anchors_"):
+            self.initial_anchors_ = self._gate.anchors.copy()
+            self.anchors_learned_ = True
+            self.held_out_accuracy_ = None
+        rows = _Rows(self, data, problem.lifted.workers)
+        self._gate = replace(self._gate, anchors=self._gate.anchors.copy())
+        anchor_descent.visit_and_move(
+            problem, state, core_rows(rows.space), self._gate, self._skip(), penalize, rng
+        )
+        moved = rows.problem(self._gate, self.C)
+        return moved.objective(state.weights, penalize_intercept=penalize)
+
+
+class _Rows:
+    """Training rows ready to be lifted by one gate after another."""
+
+    def __init__(self, estimator: SupervisedAnchorSVC, data: LabelledRows, workers: Workers):
+        self.estimator = estimator
+        self.data = data
+        self.workers = workers
+        feature_map = estimator._feature_map
+        self.space = estimator._code_space.transform(data.X, feature_map)
+        self.stored = feature_map.stored(data.X)
+        self._row_norms: np.ndarray | None = None
+
+    @property
+    def n_columns(self) -> int:
+        n_classes = len(self.data.classes)
+        joint = self.estimator.multi_class == "crammer_singer"
+        return 1 if n_classes == 2 and not joint else n_classes
+
+    def problem(self, gate: Gate, cost: float) -> Problem:
+        """The convex problem for a gate."""
+        estimator = self.estimator
+        lifted = estimator._lift_stored(
+            self.stored, gate.encode(self.space, self.workers), self.workers, self._row_norms
+        )
+        self._row_norms = lifted.row_norms
+        return estimator._problem(lifted, self.data, cost)
+
+    def accuracy(self, gate: Gate, weights: np.ndarray) -> float:
+        """The weighted share of rows that are right."""
+        return self.verdict(gate, weights)[0]
+
+    def verdict(self, gate: Gate, weights: np.ndarray) -> tuple[float, float]:
+        """Accuracy, and the mean loss (negated), which decides between equals."""
+        problem = self.problem(gate, 1.0)
+        scores = problem.lifted.scores(weights)
+        costs = self.data.sample_weight
+        right = is_correct(scores, problem.target)
+        loss = loss_sum(scores, problem.target, costs, problem.loss, problem.crammer_singer)
+        return float(costs @ right / costs.sum()), -loss / float(costs.sum())
+
+
+class _Told:
+    """Numbers the epochs of several descents as one, and remembers a wish to stop."""
+
+    def __init__(self, monitor: EpochMonitor):
+        self._monitor = monitor
+        self._number = 0
+        self.stop = False
+
+    def epoch(self, number: int, **facts: float) -> bool:
+        """Pass an epoch on."""
+        self._number += 1
+        self.stop = self._monitor.epoch(self._number, **facts) or self.stop
+        return self.stop
+
+
+def _check_auto(name: str, value: Any, **bounds: Any) -> None:
+    if isinstance(value, str):
+        check_choice(name, value, ["auto"])
+    else:
+        check_number(name, value, **bounds)
+
+
+def _take(data: LabelledRows, chosen: np.ndarray) -> LabelledRows:
+    rows = np.flatnonzero(chosen)
+    return LabelledRows(
+        take_rows(data.X, rows), data.target[rows], data.classes, data.sample_weight[rows]
+    )
