@@ -71,14 +71,30 @@ struct MovingGate {
   void pull_back(const double* gamma, double scale, double* p) const {
     if (normalize) {
       // scale·γ = γ/(‖γ‖ ‖[φ; B]‖): what lies along γ has no effect.
-      double along = 0;
-      for (Index j = 0; j < k; ++j) along += gamma[j] * p[j];
-      along /= gate_norm(gamma);
-      for (Index j = 0; j < k; ++j) p[j] = scale * (p[j] - gamma[j] * along);
+      subtract(p, gamma, weighted_sum(gamma, p) / gate_norm(gamma));
+      for (Index j = 0; j < k; ++j) p[j] *= scale;
     }
-    double mean = 0;
-    for (Index j = 0; j < k; ++j) mean += gamma[j] * p[j];
-    for (Index j = 0; j < k; ++j) p[j] = 2 * beta * gamma[j] * (p[j] - mean);
+    subtract(p, nullptr, weighted_sum(gamma, p));
+    for (Index j = 0; j < k; ++j) p[j] *= 2 * beta * gamma[j];
+  }
+
+ private:
+  double weighted_sum(const double* gamma, const double* p) const {
+    double sum = 0;
+    for (Index j = 0; j < k; ++j) sum += gamma[j] * p[j];
+    return sum;
+  }
+
+  // p −= factor · direction (of ones, if null). Differences that rounding alone could leave are
+  // zero: steps of anchors have a length of their own, however small the gradient.
+  void subtract(double* p, const double* direction, double factor) const {
+    double largest = 0;
+    for (Index j = 0; j < k; ++j) largest = std::max(largest, std::abs(p[j]));
+    const double noise = 16 * double(std::numeric_limits<T>::epsilon()) * largest;
+    for (Index j = 0; j < k; ++j) {
+      p[j] -= factor * (direction == nullptr ? 1 : direction[j]);
+      if (std::abs(p[j]) <= noise) p[j] = 0;
+    }
   }
 };
 
@@ -87,21 +103,27 @@ class Barrier {
  public:
   explicit Barrier(Index n_threads) : n_threads_(n_threads) {}
 
-  void wait() {
-    if (n_threads_ == 1) return;
+  // False if someone will never come.
+  bool wait() {
+    if (n_threads_ == 1) return true;
     const Index phase = phase_.load(std::memory_order_acquire);
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == n_threads_) {
       arrived_.store(0, std::memory_order_relaxed);
       phase_.store(phase + 1, std::memory_order_release);
-      return;
     }
-    for (int spins = 0; phase_.load(std::memory_order_acquire) == phase; ++spins)
+    for (int spins = 0; phase_.load(std::memory_order_acquire) == phase; ++spins) {
+      if (broken_.load(std::memory_order_relaxed)) return false;
       if (spins > 2000) std::this_thread::yield();
+    }
+    return true;
   }
+
+  void give_up() { broken_.store(true, std::memory_order_relaxed); }
 
  private:
   Index n_threads_;
   std::atomic<Index> arrived_{0}, phase_{0};
+  std::atomic<bool> broken_{false};
 };
 
 struct Share {
@@ -153,6 +175,9 @@ class AnchorEpoch {
         blame_(batch_size * gate.k),
         gradient_(gate.n_anchors * gate.places.width()) {}
 
+  // Ends the runs of threads that wait for one that was cancelled; the state is then worthless.
+  void give_up() { barrier_.give_up(); }
+
   void run(Index part, Share columns) {
     Scratch own(*this);
     Index batch = 0;
@@ -161,13 +186,13 @@ class AnchorEpoch {
       const Share rows = Share::of(n, part, n_threads_);
       const Share anchors = Share::of(gate_.n_anchors, part, n_threads_);
       recode(order_ + first, rows, own);
-      barrier_.wait();
+      if (!barrier_.wait()) return;
       step(order_ + first, n, columns, own);
-      barrier_.wait();
+      if (!barrier_.wait()) return;
       blame(order_ + first, rows);
-      barrier_.wait();
+      if (!barrier_.wait()) return;
       move(order_ + first, n, anchors, batch, own);
-      barrier_.wait();
+      if (!barrier_.wait()) return;
       if (!gate_.places.is_dense()) own.geometry.measure_anchors(0, gate_.n_anchors);
     }
   }

@@ -493,10 +493,14 @@ void bind_anchor_descent(nb::module_& m, const char* gate_name, const char* epoc
           [](Bound& b, Index part, Index column_begin, Index column_end) {
             require_range(b.dual.n_columns, column_begin, column_end);
             require(0 <= part && part < b.n_threads, "part out of bounds");
+            require(!b.crammer_singer || column_end == column_begin ||
+                        column_end - column_begin == b.dual.n_columns,
+                    "Crammer-Singer needs all columns at once");
             nb::gil_scoped_release release;
             b.epoch.run(part, {column_begin, column_end});
           },
-          "part"_a, "column_begin"_a, "column_end"_a);
+          "part"_a, "column_begin"_a, "column_end"_a)
+      .def("give_up", [](Bound& b) { b.epoch.give_up(); });
 }
 
 template <class T>

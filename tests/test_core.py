@@ -55,6 +55,35 @@ def dual(loss="squared_hinge"):
     return _core.DualFloat64(lifted(), target, ones, ones, C, getattr(_core.Loss, loss))
 
 
+def shared_codes():
+    """Lifted rows and the gate whose codes they read."""
+    anchors, weights = codes()
+    lifted = _core.LiftedFloat64(rows(), anchors, weights, M, 1.0)
+    norms = np.ones(N)
+    moving = _core.MovingGateFloat64(rows(), zeros(M, D), anchors, weights, norms, norms, 1.0, True)
+    return lifted, moving, norms
+
+
+def anchor_epoch(n_threads=1, lifted=None, norms=None, loss="squared_hinge", **arguments):
+    """An epoch of recoding dual descent over rows and a gate of its own."""
+    own, moving, shared = shared_codes()
+    dual = _core.DualFloat64(
+        own if lifted is None else lifted, np.arange(N, dtype=np.int32) % C, np.ones(N),
+        shared if norms is None else norms, C, getattr(_core.Loss, loss),
+    )  # fmt: skip
+    return _core.AnchorEpochFloat64(dual, moving, n_threads=n_threads, **arguments)
+
+
+def run_anchor_epoch(part, column_begin, column_end, **arguments):
+    return anchor_epoch(**arguments).run(part, column_begin, column_end)
+
+
+def learned_sgd(**arguments):
+    """An epoch of stochastic gradient with a gate that learns."""
+    lifted, moving, _ = shared_codes()
+    return _core.sgd_epoch(lifted, learned_gate=moving, **arguments)
+
+
 class Call:
     """A call with right arguments; the tests spoil one at a time.
 
@@ -142,12 +171,33 @@ CALLS = {
         column_end=C,
     ),
 }  # fmt: skip
+CALLS |= {
+    "gate": Call(
+        lambda: _core.MovingGateFloat64, places=rows, anchors=zeros(M, D), neighbours=codes()[0],
+        codes=codes()[1], squared_norms=np.ones(N), row_norms=np.ones(N), beta=1.0, normalize=True,
+    ),
+    "anchor epoch": Call(
+        lambda: run_anchor_epoch, **STATE, momentum=zeros(M, D), spread=zeros(M), rates=np.ones(3),
+        n_moves=0, crammer_singer=False, own_share=0.5, order=np.arange(N), batch_size=2,
+        bounds=zeros(C, 2), reports=zeros(C, 4), part=0, column_begin=0, column_end=C,
+    ),
+    "joint anchor epoch": Call(
+        lambda: run_anchor_epoch, **STATE, momentum=zeros(M, D), spread=zeros(M), rates=np.ones(3),
+        n_moves=0, crammer_singer=True, own_share=0.5, order=np.arange(N), batch_size=2,
+        bounds=zeros(1, 2), reports=zeros(1, 4), part=0, column_begin=0, column_end=C,
+    ),
+    "learned sgd": Call(
+        lambda: learned_sgd,
+        **{key: given for key, given in CALLS["sgd"].arguments.items() if key != "lifted"},
+    ),
+}  # fmt: skip
 # What calls return; all others fill the arrays they are given, and return nothing.
 MADE = {
     "dense": _core.RowsFloat64,
     "csr": _core.RowsFloat64,
     "lifted": _core.LiftedFloat64,
     "dual": _core.DualFloat64,
+    "gate": _core.MovingGateFloat64,
 }
 
 every_array = pytest.mark.parametrize(
@@ -192,10 +242,13 @@ def test_other_layouts_are_refused(name, key):
             CALLS[name](**{key: other})
 
 
-# Rows, the order of visits and the list that places point into may have any length.
+# Rows, anchors, the order of visits and the list that places point into may have any length (as
+# long as there is a rate for each batch of visits).
 ANY_LENGTH = [
     *(("dense", "dense", 0), ("dense", "dense", 1), ("combine", "partial", 0)),
     *(("epoch", "order", 0), ("joint epoch", "order", 0), ("sgd", "order", 0)),
+    *(("anchor epoch", "order", 0), ("joint anchor epoch", "order", 0)),
+    *(("learned sgd", "order", 0), ("gate", "anchors", 0)),
 ]
 
 
@@ -225,6 +278,10 @@ def test_other_shapes_are_refused(name, key):
         ("joint epoch", "order", N),
         ("sgd", "order", N),
         ("sgd", "target", C),
+        ("learned sgd", "order", N),
+        ("learned sgd", "target", C),
+        ("gate", "neighbours", M),
+        ("anchor epoch", "order", N),
     ],
 )
 def test_indices_out_of_bounds_are_refused(name, key, limit):
@@ -246,6 +303,7 @@ def test_indices_out_of_bounds_are_refused(name, key, limit):
     [
         *((name, ("begin", "end")) for name, call in CALLS.items() if "begin" in call.arguments),
         *((name, ("column_begin", "column_end")) for name in ("add", "epoch", "sgd")),
+        *((name, ("column_begin", "column_end")) for name in ("anchor epoch", "learned sgd")),
     ],
 )
 def test_ranges_out_of_bounds_are_refused(name, keys, begin, end):
@@ -281,6 +339,22 @@ def test_csr_rows_have_no_negative_width():
         ("sgd", {"crammer_singer": True, "column_end": 2}),
         ("sgd", {"crammer_singer": True, "target": np.full(N, -1, np.int32)}),
         ("sgd", {"average": zeros(M, C + 1, D + 1)}),
+        ("learned sgd", {"column_end": 2}),
+        ("learned sgd", {"column_begin": 1}),
+        ("learned sgd", {"weights": zeros(M, C, D), "average": None}),
+        ("gate", {"neighbours": ints(N, 0), "codes": zeros(N, 0)}),
+        ("gate", {"neighbours": ints(N, M + 1), "codes": zeros(N, M + 1)}),
+        ("gate", {"anchors": zeros(2, D)}),
+        ("anchor epoch", {"batch_size": 0}),
+        ("anchor epoch", {"batch_size": -1}),
+        ("anchor epoch", {"batch_size": 3}),
+        ("anchor epoch", {"rates": np.ones(2)}),
+        ("anchor epoch", {"n_threads": 0}),
+        ("anchor epoch", {"part": 1}),
+        ("anchor epoch", {"part": -1}),
+        ("anchor epoch", {"crammer_singer": True}),
+        ("joint anchor epoch", {"loss": "log"}),
+        ("joint anchor epoch", {"crammer_singer": False}),
     ],
 )
 def test_numbers_out_of_range_are_refused(name, changed):
@@ -319,6 +393,14 @@ def test_crammer_singer_needs_classes():
         ("epoch", "reports"),
         ("check", "active"),
         ("sgd", "average"),
+        ("gate", "anchors"),
+        ("gate", "neighbours"),
+        ("gate", "codes"),
+        ("gate", "squared_norms"),
+        ("anchor epoch", "weights"),
+        ("anchor epoch", "momentum"),
+        ("anchor epoch", "spread"),
+        ("anchor epoch", "reports"),
     ],
 )
 def test_read_only_outputs_are_refused(name, key):
@@ -327,6 +409,16 @@ def test_read_only_outputs_are_refused(name, key):
     protected.flags.writeable = False
     with pytest.raises(TypeError):
         CALLS[name](**{key: protected})
+
+
+def test_gates_and_rows_share_their_codes():
+    """A gate that learns changes what lifted rows read: others than theirs are refused."""
+    with pytest.raises(ValueError, match="share their codes"):
+        CALLS["anchor epoch"](lifted=lifted())
+    with pytest.raises(ValueError, match="share their norms"):
+        CALLS["anchor epoch"](norms=np.ones(N))
+    with pytest.raises(ValueError, match="share their codes"):
+        CALLS["sgd"](learned_gate=CALLS["gate"]())
 
 
 def test_read_only_inputs_pass():
@@ -355,6 +447,20 @@ def test_arrays_outlive_their_names():
     core.epoch(**arrays | {"bounds": np.tile([np.inf, -np.inf], (C, 1))})
     assert np.isfinite(arrays["weights"]).all()
     assert arrays["weights"].any()
+
+
+def test_gates_outlive_their_names():
+    """An epoch keeps the gate, the rows and all arrays alive."""
+    given = {key: fresh(value) for key, value in CALLS["anchor epoch"].arguments.items()}
+    run = {key: given.pop(key) for key in ("part", "column_begin", "column_end")}
+    given |= {"active": np.ones((N, C), np.uint8), "bounds": np.tile([np.inf, -np.inf], (C, 1))}
+    epoch = anchor_epoch(**given)
+    gc.collect()
+    _ = [np.full((N, D), np.nan) for _ in range(200)]
+    epoch.run(**run)
+    assert given["weights"].any()
+    for key in ("weights", "alpha", "momentum", "spread"):
+        assert np.isfinite(given[key]).all()
 
 
 # Fuzzing ------------------------------------------------------------------------------------------
@@ -443,6 +549,6 @@ def test_the_builds_agree(baseline):
             continue
         tolerance = TOLERANCE[str(array.dtype)] * 100
         scale = np.abs(array).max(initial=1.0)
-        if "dual" in name:  # stopped at a gap of 1e-4: rounding may cost or save an epoch
+        if ": dual" in name:  # stopped at a gap of 1e-4: rounding may cost or save an epoch
             tolerance = max(tolerance, 2e-2)
         np.testing.assert_allclose(baseline[name], array, atol=tolerance * scale, err_msg=name)

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
-from hyperlocal import LocalCodingSVC, LocallyLinearSVC
+from hyperlocal import LocalCodingSVC, LocallyLinearSVC, SupervisedAnchorSVC
 
-every_classifier = pytest.mark.parametrize("Classifier", [LocallyLinearSVC, LocalCodingSVC])
+every_classifier = pytest.mark.parametrize(
+    "Classifier", [LocallyLinearSVC, LocalCodingSVC, SupervisedAnchorSVC]
+)
 
 
 def make_data(n_classes=2, *, n_rows=90, n_features=5, dtype=np.float64, seed=0):
@@ -30,6 +32,13 @@ def make_ring(n_rows=300, seed=0):
     y = np.arange(n_rows) % 2
     radius, angle = np.sqrt(rng.uniform(0, 1, n_rows)) + 1.2 * y, rng.uniform(0, 2 * np.pi, n_rows)
     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]), y
+
+
+def make_stripes(n_rows=400, seed=0):
+    """A stripe along the middle of a long strip: k-means' anchors lie across it, and do not see."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n_rows, 2)) * [2, 1]
+    return X, (np.abs(X[:, 1]) < 0.5).astype(int)
 
 
 def model(**options):

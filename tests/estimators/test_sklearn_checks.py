@@ -2,7 +2,7 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from hyperlocal import LocalCoder, LocalCodingSVC, LocallyLinearSVC
+from hyperlocal import LocalCoder, LocalCodingSVC, LocallyLinearSVC, SupervisedAnchorSVC
 from hyperlocal.features import AdditiveKernelMap
 
 ESTIMATORS = [
@@ -17,6 +17,12 @@ ESTIMATORS = [
     LocallyLinearSVC(coding="hard", anchors="random", class_weight="balanced"),
     LocalCodingSVC(),
     LocalCodingSVC(loss="log", solver="sgd"),
+    SupervisedAnchorSVC(anchor_epochs=2, tol=0.01),
+    SupervisedAnchorSVC(anchor_epochs=1, anchor_solver="sgd", tol=0.01),
+    SupervisedAnchorSVC(anchor_epochs=1, bias_only=True, loss="log", tol=0.01),
+    SupervisedAnchorSVC(
+        anchor_epochs=1, multi_class="crammer_singer", keep_if_better=False, tol=0.05
+    ),
     LocalCoder(),
     LocalCoder(coding="lle", sparse_output=False),
     AdditiveKernelMap(),

@@ -23,15 +23,22 @@ def pulls(scores, truth, loss, crammer_singer):
 
 def epoch(
     Z, target, costs, loss, crammer_singer, weights, average, visits, lambda_, t0, skip, decay_bias,
-    order,
+    order, learned_gate=None,
 ):  # fmt: skip
-    """Weights and their average after visiting the rows in ``order``."""
+    """Weights and their average after visiting the rows in ``order``.
+
+    A gate that learns (``reference.anchor_descent.LearnedGate``) codes each row anew at its visit.
+    """
     W, mean = weights.astype(float), average.astype(float)
     since_decay = 0
     for number, i in enumerate(order, start=1):
+        if learned_gate is not None:
+            Z = learned_gate.recoded(Z, i)
         scores = lifted_scores(Z[i : i + 1], W)[0]
         step = costs[i] / (lambda_ * (visits + t0))
         pull = pulls(scores, target[i], loss, crammer_singer)
+        if learned_gate is not None:
+            learned_gate.learn(i, W, pull, step)
         W += step * np.einsum("c,jv->jcv", pull, Z[i])
         since_decay += 1
         if since_decay == skip or number == len(order):

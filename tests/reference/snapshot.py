@@ -4,13 +4,16 @@ The tests run it once per build of the core and compare the files.
 """
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 
 from hyperlocal import _core
 from hyperlocal.coding import CODINGS, encode
+from hyperlocal.gates import Gate
+from hyperlocal.lifting import LiftedRows
 from hyperlocal.rows import core_rows
-from hyperlocal.solvers import dual, sgd
+from hyperlocal.solvers import anchor_descent, dual, sgd
 from hyperlocal.threads import Workers
 
 from .problems import DTYPES, STORAGES, make_lifted, make_problem, make_rows
@@ -43,7 +46,7 @@ def _kernels(dtype, storage, quadratic):
     for coding in CODINGS:
         codes = encode(X, np.eye(7, 9, dtype=dtype), 4, coding, Workers(1))
         found |= {f"{coding} weights": codes.weights, "distances": codes.distances}
-    return found | _solutions(lifted)
+    return found | _solutions(lifted) | _learned_anchors(X, rows, lifted)
 
 
 def _solutions(lifted):
@@ -56,6 +59,23 @@ def _solutions(lifted):
         rng = np.random.default_rng(0)
         found[f"sgd {loss} {joint}"] = sgd.solve(problem, tol=0, max_iter=3, rng=rng).weights
     return found
+
+
+def _learned_anchors(X, rows, lifted):
+    gate, first = Gate(np.eye(6, 9, dtype=X.dtype), 4, "soft", 0.5), make_problem(lifted)
+
+    def problem_of(gate):
+        codes = gate.encode(X, Workers(1))
+        return replace(first, lifted=LiftedRows(rows, codes, 6, 1.0, True, Workers(1)))
+
+    rng = np.random.default_rng(0)
+    options = {"n_epochs": 2, "rng": rng}
+    by_dual = anchor_descent.learn_by_dual(X, gate, problem_of, step=0.05, **options)
+    weights = np.random.default_rng(1).standard_normal((6, 3, rows.width + 1)).astype(X.dtype)
+    state = sgd.SgdState(weights, weights, 0, 0.5, 200.0)
+    options |= {"state": state, "skip": 4, "penalize_intercept": True}
+    by_sgd = anchor_descent.learn_by_sgd(X, gate, problem_of, **options)
+    return {"anchors by dual": by_dual.gate.anchors, "anchors by sgd": by_sgd.gate.anchors}
 
 
 if __name__ == "__main__":

@@ -40,10 +40,12 @@ SOLVERS = ("dual", "sgd", "qp")
 MULTI_CLASS = ("ovr", "crammer_singer")
 # What gate and feature map are made from: a warm start keeps them only while these stay.
 GATE_ARGUMENTS = (
-    "n_anchors", "n_neighbors", "coding", "beta", "anchors", "feature_map", "code_on",
+    "n_anchors", "n_neighbors", "coding", "beta", "anchors", "feature_map", "bias_only", "code_on",
 )  # fmt: skip
 # What a fresh fit must not find from an earlier one.
-FITTED_STATE = ("classes_", "_weights", "_alpha", "_sgd_state", "_stream_rng")
+FITTED_STATE = (
+    "classes_", "_weights", "_alpha", "_sgd_state", "_stream_rng", "initial_anchors_",
+)  # fmt: skip
 
 
 def _solver_is_sgd(estimator: Any) -> bool:
@@ -150,15 +152,19 @@ class LocallyLinearClassifier(CallbackSupportMixin, LocalModel):
                 data = _cast(data, self._weights.dtype)
             problem = self._problem(self._lift_rows(data.X, workers), data)
             if first:
-                self._sgd_state = sgd.start_state(
-                    problem, rng, penalize_intercept=self._penalizes_intercept()
-                )
+                self._sgd_state = self._first_state(problem, data, rng)
             elif not hasattr(self, "_sgd_state"):
                 self._sgd_state = self._resumed_state(problem)
             objective = self._visit_batch(problem, data, rng)
         batches = 1 if first else self.n_iter_ + 1
         self._take(SolverResult(self._sgd_state.average, batches, objective, np.nan, True), known)
         return self
+
+    def _first_state(
+        self, problem: Problem, data: LabelledRows, rng: np.random.Generator
+    ) -> sgd.SgdState:
+        """Where a stream starts."""
+        return sgd.start_state(problem, rng, penalize_intercept=self._penalizes_intercept())
 
     def _visit_batch(self, problem: Problem, data: LabelledRows, rng: np.random.Generator) -> float:
         """Go on by stochastic gradient; returns the objective over the batch."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from ..gates import Gate
 from ..losses import is_correct, loss_sum
 from ..progress import EpochMonitor
 from ..rows import core_rows, take_rows
-from ..solvers import Problem, SolverResult, anchor_descent, dual
+from ..solvers import Problem, SolverResult, anchor_descent, dual, sgd
 from ..solvers.anchor_descent import AnchorEpoch, LearnedAnchors
 from ..threads import Workers
 from ..validation import LabelledRows, check_choice, check_flag, check_number
@@ -135,7 +135,10 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
 
     _solver_argument = "anchor_solver"
     _solvers = ("dual", "sgd")
+    initial_anchors_: np.ndarray
+    anchors_learned_: bool
     held_out_accuracy_: dict[str, float] | None
+    _t0: float
 
     def __init__(
         self,
@@ -232,27 +235,34 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
         monitor: EpochMonitor,
         keep: bool,
     ) -> SolverResult:
-        self.initial_anchors_ = self._gate.anchors.copy()
-        self.anchors_learned_ = True
-        self.held_out_accuracy_ = None
-        told = _Told(monitor)
+        rows, told = _Rows(self, data, workers), _Told(monitor)
         if self.anchor_solver == "sgd":
-            return self._train_by_sgd(_Rows(self, data, workers), rng, told, keep)
-        rows = _Rows(self, data, workers)
+            result, outcome = self._train_by_sgd(rows, rng, told, keep)
+        else:
+            result, outcome = self._train_by_dual(rows, rng, told, keep)
+        # Only now: an interrupted fit leaves the last model whole.
+        self.initial_anchors_ = self._gate.anchors
+        self._gate = outcome.gate
+        self.anchors_learned_ = outcome.learned
+        self.held_out_accuracy_ = outcome.held_out_accuracy
+        return result
+
+    def _train_by_dual(
+        self, rows: _Rows, rng: np.random.Generator, told: _Told, keep: bool
+    ) -> tuple[SolverResult, _Outcome]:
         alpha = self._last_alpha(rows.problem(self._gate, self.C)) if keep else None
-        held_out = self._choose_held_out(data, rng)
+        held_out = self._choose_held_out(rows.data, rng)
         if held_out.any():
-            learned, alpha = self._learn_and_judge(data, held_out, workers, rng, told, alpha)
+            outcome = self._learn_and_judge(rows, held_out, rng, told, alpha)
         else:
             learned = self._learn(rows, rng, told, alpha)
-            alpha = learned.alpha
-        self._gate = learned.gate
-        result = self._solve_weights(rows, learned.gate, self.C, rng, told, alpha)
+            outcome = _Outcome(learned.gate, learned.alpha, learned.history)
+        result = self._solve_weights(rows, outcome.gate, self.C, rng, told, outcome.alpha)
         result.stopped = result.stopped or told.stop
-        accuracy = float(rows.accuracy(learned.gate, result.weights))
-        end = AnchorEpoch(len(learned.history), result.objective, result.duality_gap, accuracy)
-        result.history = [*learned.history, end]
-        return result
+        accuracy = rows.verdict(outcome.gate, result.weights)[0]
+        end = AnchorEpoch(len(outcome.history), result.objective, result.duality_gap, accuracy)
+        result.history = [*outcome.history, end]
+        return result, outcome
 
     def _learn(
         self, rows: _Rows, rng: np.random.Generator, told: _Told, alpha: np.ndarray | None
@@ -260,7 +270,8 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
         """Let the anchors move, from dual variables for the gate as it is."""
         cost = min(self.C, MOST_COST_NORMALIZED if self._unit_rows else MOST_COST)
         if alpha is None or cost < self.C:
-            first = self._solve_weights(rows, self._gate, cost, rng, told, None, FIRST_EPOCHS)
+            most = min(FIRST_EPOCHS, self.max_iter)
+            first = self._solve_weights(rows, self._gate, cost, rng, told, None, most)
             alpha = first.alpha
         step = self.anchor_step
         if isinstance(step, str):
@@ -274,30 +285,28 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
 
     def _learn_and_judge(
         self,
-        data: LabelledRows,
+        rows: _Rows,
         held_out: np.ndarray,
-        workers: Workers,
         rng: np.random.Generator,
         told: _Told,
         alpha: np.ndarray | None,
-    ) -> tuple[LearnedAnchors, np.ndarray]:
+    ) -> _Outcome:
         """Train on a part, judge on the rest; returns the winner and variables for all rows."""
-        part = _Rows(self, _take(data, ~held_out), workers)
-        judges = _Rows(self, _take(data, held_out), workers)
+        part = _Rows(self, _take(rows.data, ~held_out), rows.workers)
+        judges = _Rows(self, _take(rows.data, held_out), rows.workers)
         part_alpha = None if alpha is None else np.ascontiguousarray(alpha[~held_out])
         started = self._solve_weights(part, self._gate, self.C, rng, told, part_alpha)
         learned = self._learn(part, rng, told, started.alpha)
         finished = self._solve_weights(part, learned.gate, self.C, rng, told, learned.alpha)
         before = judges.verdict(self._gate, started.weights)
         after = judges.verdict(learned.gate, finished.weights)
-        self.held_out_accuracy_ = {"started": before[0], "learned": after[0]}
-        self.anchors_learned_ = after > before
-        winner = finished if self.anchors_learned_ else started
-        if not self.anchors_learned_:
-            learned = replace(learned, gate=self._gate)
-        everyone = np.zeros((len(held_out), part.n_columns), data.X.dtype)
-        everyone[~held_out] = winner.alpha
-        return learned, everyone
+        better = after > before
+        everyone = np.zeros((len(held_out), finished.weights.shape[1]), rows.data.X.dtype)
+        everyone[~held_out] = finished.alpha if better else started.alpha
+        return _Outcome(
+            learned.gate if better else self._gate, everyone, learned.history, better,
+            {"started": before[0], "learned": after[0]},
+        )  # fmt: skip
 
     def _choose_held_out(self, data: LabelledRows, rng: np.random.Generator) -> np.ndarray:
         """A tenth of each class, or nobody where that is too few."""
@@ -328,45 +337,62 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
 
     def _train_by_sgd(
         self, rows: _Rows, rng: np.random.Generator, told: _Told, keep: bool
-    ) -> SolverResult:
-        problem = rows.problem(self._gate, self.C)
-        penalize = self._penalizes_intercept()
+    ) -> tuple[SolverResult, _Outcome]:
         if keep:
-            weights = self._weights_for(problem)
+            weights = self._weights_for(rows.problem(self._gate, self.C))
         else:
             weights = self._solve_weights(rows, self._gate, self.C, rng, told, None).weights
-
-        def problem_of(gate: Gate) -> Problem:
-            return rows.problem(gate, self.C)
-
-        t0 = None if isinstance(self.t0, str) else float(self.t0)
-        state = anchor_descent.start_sgd(
-            problem, rows.space, self._gate, problem_of, weights, t0, penalize, rng
-        )
+        state = self._sgd_start(rows, weights, rng)
         learned = anchor_descent.learn_by_sgd(
-            rows.space, self._gate, problem_of,
+            rows.space, self._gate, lambda gate: rows.problem(gate, self.C),
             n_epochs=0 if told.stop else self._epochs(rows.data.X.shape[0]),
-            state=state, skip=self._skip(), penalize_intercept=penalize, rng=rng,
-            monitor=told.epoch,
+            state=state, skip=self._skip(), penalize_intercept=self._penalizes_intercept(),
+            rng=rng, monitor=told.epoch,
         )  # fmt: skip
-        self._gate = learned.gate
+        assert learned.weights is not None
+        self._t0 = state.t0
+        best = min(learned.history, key=lambda record: record.objective)
         n_epochs = len(learned.history) - 1
-        return SolverResult(
-            state.weights, n_epochs, learned.history[-1].objective, np.nan, True,
-            learned.stopped, history=learned.history,
+        history = [*learned.history[:-1], best._replace(epoch=n_epochs)]
+        result = SolverResult(
+            learned.weights, n_epochs, best.objective, np.nan, True,
+            learned.stopped, history=history,
+        )  # fmt: skip
+        return result, _Outcome(learned.gate, None, learned.history)
+
+    def _sgd_start(
+        self, rows: _Rows, weights: np.ndarray, rng: np.random.Generator
+    ) -> sgd.SgdState:
+        t0 = None if isinstance(self.t0, str) else float(self.t0)
+        return anchor_descent.start_sgd(
+            rows.space, self._gate, lambda gate: rows.problem(gate, self.C), weights, t0,
+            self._penalizes_intercept(), rng,
         )  # fmt: skip
 
     def _skip(self) -> int | None:
         return None if isinstance(self.skip, str) else int(self.skip)
+
+    # ---- streams -------------------------------------------------------------------------------
+
+    def _first_state(
+        self, problem: Problem, data: LabelledRows, rng: np.random.Generator
+    ) -> sgd.SgdState:
+        rows = _Rows(self, data, problem.lifted.workers)
+        return self._sgd_start(rows, problem.lifted.zero_weights(problem.n_columns), rng)
+
+    def _resumed_state(self, problem: Problem) -> sgd.SgdState:
+        state = super()._resumed_state(problem)
+        known = getattr(self, "_t0", state.t0)
+        state.t0 = known if isinstance(self.t0, str) else float(self.t0)
+        return state
 
     def _visit_batch(self, problem: Problem, data: LabelledRows, rng: np.random.Generator) -> float:
         """Algorithm 1 over one batch: anchors and weights move together."""
         state, penalize = self._sgd_state, self._penalizes_intercept()
         state.average = state.weights
         if not hasattr(self, "initial_anchors_"):
-            self.initial_anchors_ = self._gate.anchors.copy()
-            self.anchors_learned_ = True
-            self.held_out_accuracy_ = None
+            self.initial_anchors_ = self._gate.anchors
+        self.anchors_learned_, self.held_out_accuracy_ = True, None
         rows = _Rows(self, data, problem.lifted.workers)
         self._gate = replace(self._gate, anchors=self._gate.anchors.copy())
         anchor_descent.visit_and_move(
@@ -374,6 +400,17 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
         )
         moved = rows.problem(self._gate, self.C)
         return moved.objective(state.weights, penalize_intercept=penalize)
+
+
+@dataclass
+class _Outcome:
+    """The gate to use, dual variables for it, how it came about."""
+
+    gate: Gate
+    alpha: np.ndarray | None
+    history: list[AnchorEpoch]
+    learned: bool = True
+    held_out_accuracy: dict[str, float] | None = None
 
 
 class _Rows:
@@ -388,12 +425,6 @@ class _Rows:
         self.stored = feature_map.stored(data.X)
         self._row_norms: np.ndarray | None = None
 
-    @property
-    def n_columns(self) -> int:
-        n_classes = len(self.data.classes)
-        joint = self.estimator.multi_class == "crammer_singer"
-        return 1 if n_classes == 2 and not joint else n_classes
-
     def problem(self, gate: Gate, cost: float) -> Problem:
         """The convex problem for a gate."""
         estimator = self.estimator
@@ -402,10 +433,6 @@ class _Rows:
         )
         self._row_norms = lifted.row_norms
         return estimator._problem(lifted, self.data, cost)
-
-    def accuracy(self, gate: Gate, weights: np.ndarray) -> float:
-        """The weighted share of rows that are right."""
-        return self.verdict(gate, weights)[0]
 
     def verdict(self, gate: Gate, weights: np.ndarray) -> tuple[float, float]:
         """Accuracy, and the mean loss (negated), which decides between equals."""

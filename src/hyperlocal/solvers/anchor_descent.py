@@ -50,6 +50,9 @@ OWN_SHARE = 0.5
 LONGEST_STEP = 0.1
 LARGEST_CHANGE = 0.03
 
+# First steps that "sgd" tries, powers of two: anchors may need much shorter ones than weights.
+TRIED_EXPONENTS = range(-24, 7, 2)
+
 Monitor = Callable[..., bool]
 ProblemOf = Callable[[Gate], Problem]
 
@@ -230,7 +233,11 @@ class _DualLearner:
         everything, nothing = (0, problem.n_columns), (problem.n_columns, problem.n_columns)
         ranges = [everything] if problem.crammer_singer else descent.column_ranges(n_threads)
         ranges += [nothing] * (n_threads - len(ranges))
-        lifted.workers.map(lambda part: epoch.run(part[0], *part[1]), list(enumerate(ranges)))
+        try:
+            lifted.workers.map(lambda part: epoch.run(part[0], *part[1]), enumerate(ranges))
+        except BaseException:  # Ctrl-C may cancel a part that the others wait for
+            epoch.give_up()
+            raise
         self.n_moves += n_batches
         self.bounds = shrink_bounds(reports)
         self.alpha = descent.alpha
@@ -249,23 +256,29 @@ def learn_by_sgd(
     rng: np.random.Generator,
     monitor: Monitor | None = None,
 ) -> LearnedAnchors:
-    """Run Algorithm 1 of the paper from the weights and the schedule in ``state``."""
+    """Run Algorithm 1 of the paper from the weights and the schedule in ``state``.
+
+    Returns the anchors and weights of the lowest objective seen between epochs.
+    """
     gate = replace(gate, anchors=gate.anchors.copy())
     places = core_rows(space)
-    history: list[AnchorEpoch] = []
-    stop = False
-    for number in range(n_epochs):
+    best = LearnedAnchors(gate, [], weights=state.weights)
+    best_objective = math.inf
+    for number in range(n_epochs + 1):
         problem = problem_of(gate)
-        history.append(_sgd_record(problem, state, number, penalize_intercept))
+        record = _sgd_record(problem, state, number, penalize_intercept)
+        best.history.append(record)
+        if record.objective < best_objective:
+            best_objective = record.objective
+            best.gate = replace(gate, anchors=gate.anchors.copy())
+            best.weights = state.weights.copy()
+        if number == n_epochs or best.stopped:
+            break
         visit_and_move(problem, state, places, gate, skip, penalize_intercept, rng)
         if monitor is not None:
-            stop = monitor(
-                number + 1, objective=history[-1].objective, accuracy=history[-1].accuracy
-            )
-        if stop:
-            break
-    history.append(_sgd_record(problem_of(gate), state, len(history), penalize_intercept))
-    return LearnedAnchors(gate, history, stop, weights=state.weights)
+            facts = {"objective": record.objective, "accuracy": record.accuracy}
+            best.stopped = monitor(number + 1, **facts)
+    return best
 
 
 def visit_and_move(
@@ -284,7 +297,6 @@ def visit_and_move(
 
 
 def start_sgd(
-    problem: Problem,
     space: Any,
     gate: Gate,
     problem_of: ProblemOf,
@@ -295,6 +307,7 @@ def start_sgd(
 ) -> sgd.SgdState:
     """The schedule of a run; without ``t0``, first steps of all sizes are tried on a sample."""
     weights = weights.copy()
+    problem = problem_of(gate)
     lambda_ = 1.0 / float(problem.costs.sum(dtype=np.float64))
     if t0 is not None:
         return sgd.SgdState(weights, weights, 0, lambda_, t0)
@@ -309,7 +322,7 @@ def start_sgd(
             return math.inf
         return problem_of(moved).objective(trial.weights, penalize_intercept=penalize_intercept)
 
-    t0 = sgd.find_t0(problem, weights, lambda_, rng, objective_after)
+    t0 = sgd.find_t0(problem, weights, lambda_, rng, objective_after, TRIED_EXPONENTS)
     return sgd.SgdState(weights, weights, 0, lambda_, t0)
 
 

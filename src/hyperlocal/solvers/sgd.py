@@ -9,7 +9,7 @@ this.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -156,6 +156,7 @@ def find_t0(
     lambda_: float,
     rng: np.random.Generator,
     objective_after: Callable[[SgdState, np.ndarray], float],
+    exponents: Iterable[int] = TRIED_EXPONENTS,
 ) -> float:
     """Try first steps of all sizes on a sample; the one with the lowest objective sets ``t0``.
 
@@ -164,7 +165,7 @@ def find_t0(
     sample = rng.permutation(problem.lifted.n_rows)[:ROWS_TO_TRY]
     typical = float(np.mean(problem.lifted.squared_norms(), dtype=np.float64)) or 1.0
     best, best_t0 = math.inf, 1.0 / lambda_
-    for exponent in TRIED_EXPONENTS:
+    for exponent in exponents:
         t0 = typical / (2.0**exponent * lambda_)
         trial = SgdState(weights.copy(), weights.copy(), 0, lambda_, t0)
         with np.errstate(over="ignore", invalid="ignore"):  # long steps diverge: that is why we try
