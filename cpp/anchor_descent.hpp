@@ -136,10 +136,10 @@ struct Share {
 };
 
 // How anchors move: gradients are averaged over batches and scaled to a length per anchor.
-template <class T>
 struct AnchorMotion {
-  T* momentum;          // m × d, average of gradients
-  double* spread;       // m, average of their squared lengths
+  double*
+      momentum;    // m × d, average of gradients; in double, since floats that fade away get stuck
+  double* spread;  // m, average of their squared lengths
   const double* rates;  // per batch, the length of a step
   Index n_moves;        // batches before this epoch
 
@@ -151,9 +151,9 @@ template <class T>
 class AnchorEpoch {
  public:
   AnchorEpoch(const DualProblem<T>& problem, const DualState<T>& state, const MovingGate<T>& gate,
-              const AnchorMotion<T>& motion, bool crammer_singer, double own_share,
-              const Index* order, Index n_visits, Index batch_size, const ShrinkBounds* bounds,
-              ColumnReport* reports, Index n_threads)
+              const AnchorMotion& motion, bool crammer_singer, double own_share, const Index* order,
+              Index n_visits, Index batch_size, const ShrinkBounds* bounds, ColumnReport* reports,
+              Index n_threads)
       : problem_(problem),
         state_(state),
         gate_(gate),
@@ -349,22 +349,23 @@ class AnchorEpoch {
       }
     }
     const double moves = double(motion_.n_moves + batch + 1);
-    const double momentum_mass = 1 - std::pow(AnchorMotion<T>::keep_momentum, moves);
-    const double spread_mass = 1 - std::pow(AnchorMotion<T>::keep_spread, moves);
+    const double momentum_mass = 1 - std::pow(AnchorMotion::keep_momentum, moves);
+    const double spread_mass = 1 - std::pow(AnchorMotion::keep_spread, moves);
     for (Index anchor = anchors.begin; anchor < anchors.end; ++anchor) {
       const T* gradient = gradient_.data() + anchor * width;
-      T* momentum = motion_.momentum + anchor * width;
+      double* momentum = motion_.momentum + anchor * width;
       double length = 0;
       for (Index v = 0; v < width; ++v) length += double(gradient[v]) * double(gradient[v]);
       double& spread = motion_.spread[anchor];
-      spread += (1 - AnchorMotion<T>::keep_spread) * (length - spread);
-      const T fresh = static_cast<T>(1 - AnchorMotion<T>::keep_momentum);
+      spread += (1 - AnchorMotion::keep_spread) * (length - spread);
+      const double fresh = 1 - AnchorMotion::keep_momentum;
 #pragma omp simd
-      for (Index v = 0; v < width; ++v) momentum[v] += fresh * (gradient[v] - momentum[v]);
+      for (Index v = 0; v < width; ++v) momentum[v] += fresh * (double(gradient[v]) - momentum[v]);
       if (!(spread > 0)) continue;
-      const T rate =
-          static_cast<T>(-motion_.rates[batch] / momentum_mass / std::sqrt(spread / spread_mass));
-      add_scaled(momentum, width, rate, gate_.anchors + anchor * width);
+      const double rate = motion_.rates[batch] / momentum_mass / std::sqrt(spread / spread_mass);
+      T* position = gate_.anchors + anchor * width;
+#pragma omp simd
+      for (Index v = 0; v < width; ++v) position[v] -= static_cast<T>(rate * momentum[v]);
     }
   }
 
@@ -372,7 +373,7 @@ class AnchorEpoch {
   DualProblem<T> problem_;
   DualState<T> state_;
   MovingGate<T> gate_;
-  AnchorMotion<T> motion_;
+  AnchorMotion motion_;
   bool crammer_singer_;
   double own_share_;
   const Index* order_;

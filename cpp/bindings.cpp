@@ -201,7 +201,8 @@ template <class T>
 struct BoundAnchorEpoch {
   BoundDual<T> dual;
   Array<T, 3> weights;
-  Matrix<T> alpha, momentum;
+  Matrix<T> alpha;
+  Matrix<double> momentum;
   Matrix<std::uint8_t> active;
   Vector<double> spread;
   Vector<const double> rates;
@@ -213,7 +214,7 @@ struct BoundAnchorEpoch {
   AnchorEpoch<T> epoch;
 
   BoundAnchorEpoch(const BoundDual<T>& problem, const BoundGate<T>& gate, Array<T, 3> w,
-                   Matrix<T> a, Matrix<std::uint8_t> flags, Matrix<T> average,
+                   Matrix<T> a, Matrix<std::uint8_t> flags, Matrix<double> average,
                    Vector<double> spreads, Vector<const double> steps, Index n_moves, bool joint,
                    double own_share, Vector<const Index> visits, Index batch_size,
                    Matrix<const double> limits, Matrix<double> told, Index threads)
@@ -230,8 +231,8 @@ struct BoundAnchorEpoch {
         n_threads(threads),
         crammer_singer(joint),
         epoch(dual.problem(), dual.state(weights, alpha, active), gate.gate,
-              AnchorMotion<T>{momentum.data(), spread.data(), rates.data(), n_moves}, joint,
-              own_share, order.data(), size(order), checked_batch(batch_size, threads),
+              AnchorMotion{momentum.data(), spread.data(), rates.data(), n_moves}, joint, own_share,
+              order.data(), size(order), checked_batch(batch_size, threads),
               as_bounds(bounds, joint ? 1 : dual.n_columns),
               as_reports(reports, joint ? 1 : dual.n_columns), threads) {
     if (joint) dual.require_multiclass();
@@ -480,9 +481,9 @@ void bind_anchor_descent(nb::module_& m, const char* gate_name, const char* epoc
   using Bound = BoundAnchorEpoch<T>;
   nb::class_<Bound>(m, epoch_name)
       .def(nb::init<const BoundDual<T>&, const BoundGate<T>&, Array<T, 3>, Matrix<T>,
-                    Matrix<std::uint8_t>, Matrix<T>, Vector<double>, Vector<const double>, Index,
-                    bool, double, Vector<const Index>, Index, Matrix<const double>, Matrix<double>,
-                    Index>(),
+                    Matrix<std::uint8_t>, Matrix<double>, Vector<double>, Vector<const double>,
+                    Index, bool, double, Vector<const Index>, Index, Matrix<const double>,
+                    Matrix<double>, Index>(),
            "dual"_a, "gate"_a, "weights"_a.noconvert(), "alpha"_a.noconvert(),
            "active"_a.noconvert(), "momentum"_a.noconvert(), "spread"_a.noconvert(),
            "rates"_a.noconvert(), "n_moves"_a, "crammer_singer"_a, "own_share"_a,

@@ -111,7 +111,7 @@ class Compiled:
             lifted.row_norms, self.gate.beta, lifted.normalize,
         )  # fmt: skip
         self.epoch = getattr(_core, f"AnchorEpoch{kind}")
-        self.momentum = np.zeros_like(self.gate.anchors)
+        self.momentum = np.zeros(self.gate.anchors.shape)
         self.spread = np.zeros(len(self.gate.anchors))
         self.n_moves = 0
 
@@ -613,6 +613,20 @@ def test_more_threads_than_anchors_and_rows():
         many = setting.learn(n_epochs=2)
     setting = Setting(n_anchors=2, n_neighbors=2, n_rows=3, n_columns=2)
     np.testing.assert_array_equal(many.gate.anchors, setting.learn(n_epochs=2).gate.anchors)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_anchors_without_rows_come_to_rest(dtype):
+    """Average gradients fade away for as long as it takes, and never push a forgotten anchor."""
+    setting = Setting(dtype=dtype, n_rows=40, n_anchors=6, n_neighbors=2)
+    compiled = Compiled(setting)
+    lonely = int(np.argmin(np.bincount(compiled.lifted.anchors.ravel(), minlength=6)))
+    order = np.flatnonzero((compiled.lifted.anchors != lonely).all(axis=1))
+    compiled.momentum[lonely], compiled.spread[lonely] = 1e-12, 1e-20
+    start = compiled.gate.anchors[lonely].copy()
+    for _ in range(-(-10_000 // len(order))):
+        compiled.run(order, np.full(len(order), 1e-3), 1, 0.5)
+    assert np.abs(compiled.gate.anchors[lonely] - start).max() < 0.1
 
 
 # Runs of stochastic gradient ----------------------------------------------------------------------

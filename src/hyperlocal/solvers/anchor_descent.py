@@ -202,7 +202,7 @@ class _DualLearner:
         self.step = step
         self.rng = rng
         self.alpha = alpha
-        self.momentum = np.zeros_like(self.gate.anchors)
+        self.momentum = np.zeros(gate.anchors.shape)
         self.spread = np.zeros(gate.n_anchors)
         self.n_moves = 0
         self.bounds: np.ndarray | None = None
