@@ -1,0 +1,134 @@
+"""What the cluster-wise classifiers share: a one-hot gate, and training by the dual solver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..clusters import check_clusters
+from ..code_space import CodeSpace
+from ..coding import Codes
+from ..lifting import LiftedRows
+from ..losses import LOSSES
+from ..progress import with_callbacks
+from ..solvers import SolverResult
+from ..threads import Workers
+from ..validation import (
+    LabelledRows,
+    check_choice,
+    check_labelled_rows,
+    check_n_jobs,
+    check_number,
+    equal_row_groups,
+    make_generator,
+    merge_groups,
+    warn_about_scales,
+)
+from .base import LocallyLinearClassifier
+
+
+class ClusterwiseClassifier(LocallyLinearClassifier):
+    """Base of classifiers with a linear model per cluster.
+
+    A subclass fits its gate and map (``_fit_gate``) and trains (``_train``); what it leaves is a
+    plain local model, whatever codes it trained with.
+    """
+
+    # What these methods do not let the user choose.
+    solver = "dual"
+    multi_class = "ovr"
+    normalize = False
+    warm_start = False
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit to training rows.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+            Rows; float32 stays float32. Standardised features are best.
+        y : array-like of shape (n_rows,)
+            Class labels.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weights of rows; a weight of two is the same as the row twice (to the last bit up to
+            16,384 rows, to the solver's tolerance above).
+
+        Returns
+        -------
+        self
+        """
+        self._check_arguments()
+        data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
+        warn_about_scales(data.X)
+        groups = equal_row_groups(data)
+        result = self._fit_rows(merge_groups(data, groups))
+        self._take_duals(result, data, groups, sample_weight)
+        return self
+
+    def _fit_rows(self, data: LabelledRows) -> SolverResult:
+        rng = make_generator(self.random_state)
+        with Workers(self.n_jobs) as workers:
+            self._forget()
+            self._code_space = CodeSpace().fit(data.X, None)
+            self._fix_lifting()
+            self._fit_gate(data, rng, workers)
+            result = self._train(data, rng, workers)
+        self._take(result, data.classes)
+        return result
+
+    def _train(
+        self, data: LabelledRows, rng: np.random.Generator, workers: Workers
+    ) -> SolverResult:
+        raise NotImplementedError
+
+    def _take_duals(
+        self,
+        result: SolverResult,
+        data: LabelledRows,
+        groups: tuple[np.ndarray, np.ndarray] | None,
+        sample_weight: Any,
+    ) -> None:
+        """Support vectors and their dual variables, in terms of the rows that the user gave."""
+        assert result.alpha is not None
+        alpha = result.alpha
+        if groups is not None:  # equal rows share their variable as they share its cost
+            group = groups[1]
+            mass = np.bincount(group, weights=data.sample_weight)
+            alpha = alpha[group] * (data.sample_weight / mass[group])[:, None]
+        if alpha.shape[1] == 1:
+            labels = np.where(data.target == 1, 1, -1)[:, None]
+        else:
+            labels = np.where(data.target[:, None] == np.arange(alpha.shape[1]), 1, -1)
+        used = np.flatnonzero(alpha.any(axis=1))
+        self.dual_coef_ = np.ascontiguousarray((labels[used] * alpha[used]).T)
+        self.support_ = used
+        if sample_weight is not None and np.ndim(sample_weight) == 1:  # rows without weight were cut
+            self.support_ = np.flatnonzero(np.asarray(sample_weight))[used]
+
+    def _lift_stored(
+        self, stored: Any, codes: Codes, n_anchors: int, workers: Workers
+    ) -> LiftedRows:
+        """Lifted rows of mapped rows and any codes."""
+        return LiftedRows(
+            self._feature_map.rows(stored), codes, n_anchors, self._bias, False, workers,
+            is_dense=not sp.issparse(stored), shared_bias=self._shared_bias,
+        )  # fmt: skip
+
+    def _check_arguments(self) -> None:
+        check_clusters(self.n_clusters, self.clusters)
+        check_number("C", self.C)
+        check_number("tol", self.tol, inclusive=True)
+        check_number("max_iter", self.max_iter, integer=True, above=1, inclusive=True)
+        check_number("intercept_scaling", self.intercept_scaling, inclusive=True)
+        check_n_jobs(self.n_jobs)
+        if not isinstance(self.verbose, bool):
+            check_number("verbose", self.verbose, integer=True, inclusive=True)
+        check_choice("loss", self.loss, LOSSES)
+
+    @property
+    def cluster_centers_(self) -> np.ndarray:
+        """Centres of the clusters that had training rows, ``(n_clusters, n_features)``."""
+        return self._gate.anchors
