@@ -9,6 +9,14 @@ from .estimators.clustered import ClusteredSVC
 from .estimators.landmark import LandmarkSVC
 from .estimators.local_coding import LocalCoder, LocalCodingSVC
 from .estimators.locally_linear import LocallyLinearSVC
+from .estimators.profile import ProfileSVC
 
 __version__ = version("hyperlocal")
-__all__ = ["ClusteredSVC", "LandmarkSVC", "LocalCoder", "LocalCodingSVC", "LocallyLinearSVC"]
+__all__ = [
+    "ClusteredSVC",
+    "LandmarkSVC",
+    "LocalCoder",
+    "LocalCodingSVC",
+    "LocallyLinearSVC",
+    "ProfileSVC",
+]

@@ -7,8 +7,8 @@ have shape ``(n_anchors, n_columns, p + 1)``, the bias weight last. As index for
 - add:            ``W_jcv += Σ_i a_ic γ_ij [φ_i, B]_v``
 - squared_norms:  ``q_i = Σ_j γ_ij² (Σ_v φ_iv² + B²)``
 
-With one bias shared by all anchors the lifted row is ``[γ(x) ⊗ φ(x), B]``: B is added once, whatever
-the gate says. Its weight is ``W_0cp``, and the bias weights of all other anchors stay zero.
+With one bias shared by all anchors the lifted row is ``[γ(x) ⊗ φ(x), B]``: B is added once,
+whatever the gate says. Its weight is ``W_0cp``; the bias weights of all other anchors stay zero.
 """
 
 from __future__ import annotations
@@ -75,9 +75,7 @@ class LiftedRows:
         self.workers = workers
         self.gate = _unit_gate(rows, codes.weights, bias) if normalize else codes.weights
         self.shared_bias = shared_bias
-        self.core = _KINDS[self.dtype](
-            rows, self.anchors, self.gate, n_anchors, bias, shared_bias
-        )
+        self.core = _KINDS[self.dtype](rows, self.anchors, self.gate, n_anchors, bias, shared_bias)
 
     def zero_weights(self, n_columns: int) -> np.ndarray:
         """Weights of zero, ``(n_anchors, n_columns, p + 1)``."""

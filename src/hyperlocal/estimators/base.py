@@ -248,8 +248,12 @@ class LocallyLinearClassifier(CallbackSupportMixin, LocalModel):
             target, n_columns = np.where(target == 1, 0, -1).astype(np.int32), 1
         # A cost must not vanish in single precision: the dual divides by it.
         tiny = np.finfo(lifted.dtype).tiny
-        costs = np.maximum(self.C * data.sample_weight, tiny).astype(lifted.dtype)
+        costs = np.maximum(self._cost() * data.sample_weight, tiny).astype(lifted.dtype)
         return Problem(lifted, target, costs, n_columns, self.loss, joint)
+
+    def _cost(self) -> float:
+        """``C`` as the problem sees it."""
+        return self.C
 
     def _solve(self, problem: Problem, rng: np.random.Generator, keep: bool) -> SolverResult:
         monitor = EpochMonitor(self, self.max_iter, self.verbose)

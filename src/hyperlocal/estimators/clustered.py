@@ -33,8 +33,8 @@ class ClusteredSVC(ClusterwiseClassifier):
     global_penalty : float, default=1.0
         ``λ``: the smaller, the more is left to the global model; very large makes clusters
         independent.
-    C : float, default=1.0
-        Weight of the losses.
+    C : float or "auto", default="auto"
+        Weight of the losses. "auto" is ten over the mean squared length of the lifted rows.
     loss : {"hinge", "squared_hinge", "log"}, default="hinge"
         "log" gives ``predict_proba``.
     max_iter : int, default=5000
@@ -63,6 +63,12 @@ class ClusteredSVC(ClusterwiseClassifier):
     global_coef_ : ndarray of shape (n_columns, n_features)
         Weights of the global model ``w``.
     global_intercept_ : ndarray of shape (n_columns,)
+    support_ : ndarray of int
+        Rows that have a dual variable other than zero.
+    dual_coef_ : ndarray of shape (n_columns, n_support)
+        Their ``α_i y_i``.
+    C_ : float
+        The weight used.
     classes_ : ndarray of shape (n_classes,)
     n_iter_ : int
         Epochs run.
@@ -96,7 +102,7 @@ class ClusteredSVC(ClusterwiseClassifier):
         *,
         clusters: Any = "kmeans",
         global_penalty: float = 1.0,
-        C: float = 1.0,
+        C: Any = "auto",
         loss: str = "hinge",
         max_iter: int = 5000,
         tol: float = 1e-3,
@@ -136,6 +142,7 @@ class ClusteredSVC(ClusterwiseClassifier):
         weight = data.X.dtype.type(1 / np.sqrt(self.global_penalty))
         codes = with_global_model(self._encode(data.X, workers), n_clusters, float(weight))
         lifted = self._lift_stored(data.X, codes, n_clusters + 1, workers)
+        self._fix_cost(lifted.squared_norms(), data.sample_weight)
         result = self._solve(self._problem(lifted, data), rng, keep=False)
         own, shared = result.weights[:-1], result.weights[-1] * weight
         bias = weight.dtype.type(self._bias)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from ..solvers import kernel as kernels
 from ..threads import Workers
 from ..validation import LabelledRows, check_flag, check_number
 from .clusterwise import ClusterwiseClassifier
-from .stages import EarlierStage, StageTrainer
+from .stages import N_FOLDS, EarlierStage, StageTrainer
 
 
 class LandmarkSVC(ClusterwiseClassifier):
@@ -74,9 +73,9 @@ default="random"
         ``exp(−γ‖a − b‖²)`` or ``(γ a·b + 1)^degree``; "scale" is one over the total variance of
         the projections.
     degree : int, default=3
-    C : float, default=1.0
-        Weight of the losses. Linear projections are as large as squared rows: values far below one
-        are common.
+    C : float or "auto", default="auto"
+        Weight of the losses. Linear projections are as large as squared rows, so good values span
+        many orders of magnitude; "auto" is ten over the mean squared length of the lifted rows.
     loss : {"hinge", "squared_hinge", "log"}, default="hinge"
         "log" gives ``predict_proba``. Kernels and the bound know the hinge only.
     max_iter : int, default=5000
@@ -116,6 +115,8 @@ default="random"
         other; hinge loss, linear kernel, one stage.
     empirical_risk_ : ndarray of shape (n_columns,)
         Mean loss over the training rows.
+    C_ : float
+        The weight used.
     classes_ : ndarray of shape (n_classes,)
     n_iter_ : int
         Epochs run by the last stage.
@@ -146,6 +147,9 @@ default="random"
     """
 
     _shared_bias = True
+    _feature_map: LandmarkMap
+    _machine: kernels.KernelMachine
+    _bound_terms: BoundTerms | None
 
     def __init__(
         self,
@@ -163,7 +167,7 @@ default="random"
         kernel: Any = "linear",
         gamma: Any = "scale",
         degree: int = 3,
-        C: float = 1.0,
+        C: Any = "auto",
         loss: str = "hinge",
         max_iter: int = 5000,
         tol: float = 1e-3,
@@ -201,16 +205,13 @@ default="random"
     def _check_arguments(self) -> None:
         super()._check_arguments()
         check_landmarks(self.n_landmarks, self.landmarks, self.projection, self.sigma)
-        kernels.check_kernel(self.kernel, self.gamma, self.degree)
+        kernels.check_kernel(self.kernel, self.gamma, self.degree, self.loss)
         check_flag("soft_clusters", self.soft_clusters)
         check_number("n_neighbors", self.n_neighbors, integer=True, above=1, inclusive=True)
         check_number("smoothing", self.smoothing, inclusive=True)
         check_number("n_stages", self.n_stages, integer=True, above=1, inclusive=True)
-        if self.kernel != "linear":
-            if self.loss != "hinge":
-                raise ValueError(f"kernel={self.kernel!r} needs loss='hinge'.")
-            if self.n_stages > 1:
-                raise ValueError(f"kernel={self.kernel!r} needs n_stages=1: stages are linear.")
+        if self.kernel != "linear" and self.n_stages > 1:
+            raise ValueError(f"kernel={self.kernel!r} needs n_stages=1: stages are linear.")
 
     def _fit_gate(self, data: LabelledRows, rng: np.random.Generator, workers: Workers) -> None:
         X, weights = data.X, data.sample_weight
@@ -224,9 +225,6 @@ default="random"
         landmarks = choose_landmarks(X, weights, self.landmarks, self.n_landmarks, rng, workers)
         feature_map = LandmarkMap(landmarks, self.projection, self.sigma)
         self._feature_map = feature_map.fit(X, None, weights, rng)
-        self._mixing = None
-        if self.smoothing:
-            self._mixing = smoothing_matrix(self._gate.anchors, self.smoothing)
 
     def _train(
         self, data: LabelledRows, rng: np.random.Generator, workers: Workers
@@ -234,55 +232,70 @@ default="random"
         projections = self._feature_map.stored(data.X)
         _check_size(projections)
         codes = self._encode(data.X, workers)
+        mixing = smoothing_matrix(self._gate.anchors, self.smoothing) if self.smoothing else None
         self._earlier: list[EarlierStage] = []
-        self._machine: kernels.KernelMachine | None = None
-        if self.kernel != "linear":
-            return self._train_kernel(projections, codes, data)
-        if self._mixing is not None:
-            codes = smoothed(codes, self._mixing)
-        monitor = EpochMonitor(self, self.max_iter, self.verbose)
+        self._uses_kernel = self.kernel != "linear"
+        self._bound_terms = None
+        if self._uses_kernel:
+            return self._train_kernel(projections, codes, mixing, data)
+        result = self._train_stages(projections, codes, mixing, data, rng, workers)
+        if self.loss == "hinge" and self.n_stages == 1:
+            self._bound_terms = self._terms_of_the_bound(data)
+        lifted = self._lift_stages(projections, codes, workers)
+        scores = lifted.scores(result.weights)
+        losses = loss_values(self.loss, margins(scores, self._problem(lifted, data).target, False))
+        self.empirical_risk_ = np.average(losses, axis=0, weights=data.sample_weight)
+        return result
+
+    def _train_stages(
+        self,
+        projections: np.ndarray,
+        codes: Codes,
+        mixing: np.ndarray | None,
+        data: LabelledRows,
+        rng: np.random.Generator,
+        workers: Workers,
+    ) -> SolverResult:
+        n_solves = 1 + (self.n_stages - 1) * (N_FOLDS + 1)
+        monitor = EpochMonitor(self, n_solves * self.max_iter, self.verbose)
 
         def lift(stored: np.ndarray, codes: Codes) -> LiftedRows:
             return self._lift_stored(stored, codes, self._gate.n_anchors, workers)
 
         def solve(problem: Problem) -> SolverResult:
-            options = {"tol": self.tol, "max_iter": self.max_iter, "monitor": monitor.epoch}
-            return dual.solve(problem, rng=rng, **options)
+            return dual.solve(
+                problem, tol=self.tol, max_iter=self.max_iter, rng=rng, monitor=monitor.epoch
+            )
 
-        trainer = StageTrainer(data, codes, lift, self._problem, solve, rng)
+        seen = codes if mixing is None else smoothed(codes, mixing)
+        self._fix_cost(lift(projections, seen).squared_norms(), data.sample_weight)
+        trainer = StageTrainer(data, seen, lift, self._problem, solve, rng)
         try:
-            earlier, result = trainer.train(projections, self.n_stages)
+            self._earlier, result = trainer.train(projections, self.n_stages)
         finally:
             monitor.close()
-        for stage in earlier:
-            stage.weights = self._unmixed(stage.weights)
-        self._earlier = earlier
-        return replace(result, weights=self._unmixed(result.weights))
-
-    def _unmixed(self, weights: np.ndarray) -> np.ndarray:
-        """Weights ``Θ = A U`` of clusters, where a penalty on differences was trained with ``U``."""
-        if self._mixing is None:
-            return weights
-        mixing = self._mixing.astype(weights.dtype)
-        own = np.tensordot(mixing, weights[..., :-1], axes=1)
-        return np.concatenate([own, weights[..., -1:]], axis=-1)
+        for stage in self._earlier:
+            stage.weights = _unmixed(stage.weights, mixing)
+        return replace(result, weights=_unmixed(result.weights, mixing))
 
     def _train_kernel(
-        self, projections: np.ndarray, codes: Codes, data: LabelledRows
+        self,
+        projections: np.ndarray,
+        codes: Codes,
+        mixing: np.ndarray | None,
+        data: LabelledRows,
     ) -> SolverResult:
         gate = _gate_matrix(codes, self._gate.n_anchors)
-        seen = gate if self._mixing is None else gate @ (self._mixing @ self._mixing)
-        seen = seen.toarray() if sp.issparse(seen) else seen
+        seen = gate.toarray() if mixing is None else gate @ (mixing @ mixing)
         kernel = kernels.make_kernel(self.kernel, self.gamma, self.degree, projections)
         gram = kernel(projections, projections)
         gram *= gate @ seen.T
-        n_columns = 1 if len(data.classes) == 2 else len(data.classes)
-        positive = data.target[:, None] == (1 if n_columns == 1 else np.arange(n_columns))
-        labels = np.where(positive, 1.0, -1.0)
-        found = kernels.solve(gram, labels, self.C * data.sample_weight, self.tol)
+        self._fix_cost(gram.diagonal(), data.sample_weight)
+        labels = kernels.signed_labels(data.target, len(data.classes))
+        found = kernels.solve(gram, labels, self.C_ * data.sample_weight, self.tol)
         self._machine = kernels.machine_of(found, kernel, projections, seen)
         return SolverResult(
-            weights=np.zeros((0, n_columns, projections.shape[1] + 1), projections.dtype),
+            weights=np.zeros((0, labels.shape[1], projections.shape[1] + 1), projections.dtype),
             n_iter=found.n_iter,
             objective=found.objective,
             duality_gap=found.duality_gap,
@@ -293,33 +306,19 @@ default="random"
     # ---- prediction ----------------------------------------------------------------------------
 
     def _lift_rows(self, X: Any, workers: Workers) -> LiftedRows:
-        projections, codes = self._feature_map.stored(X), self._encode(X, workers)
+        return self._lift_stages(self._feature_map.stored(X), self._encode(X, workers), workers)
+
+    def _lift_stages(self, projections: np.ndarray, codes: Codes, workers: Workers) -> LiftedRows:
+        """Rows as the last stage sees them: projections, and scores of the stage before."""
         stored = projections
         for stage in self._earlier:
             lifted = self._lift_stored(stored, codes, self._gate.n_anchors, workers)
             stored = np.hstack([projections, lifted.scores(stage.weights) * stage.scale])
         return self._lift_stored(stored, codes, self._gate.n_anchors, workers)
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of rows.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
-        """
-        check_is_fitted(self, "classes_")
-        if self._machine is None:
-            return super().decision_function(X)
-        X = self._check_fitted_rows(X)
-        with Workers(self.n_jobs) as workers:
-            gate = _gate_matrix(self._encode(X, workers), self._gate.n_anchors)
-            scores = self._machine.scores(self._feature_map.stored(X), gate)
-        scores = scores.astype(X.dtype)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+    def _kernel_scores(self, X: Any, workers: Workers) -> np.ndarray:
+        gate = _gate_matrix(self._encode(X, workers), self._gate.n_anchors)
+        return self._machine.scores(self._feature_map.stored(X), gate)
 
     def _mixed_models(self, lifted: LiftedRows) -> tuple[np.ndarray, np.ndarray]:
         """Weights on projections and intercepts; those on earlier scores are traced back."""
@@ -334,13 +333,53 @@ default="random"
             coef, on_scores = coef + below[..., :n_landmarks], below[..., n_landmarks:]
         return coef, intercept
 
-    def _local_models_of(self, X: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        self._require_linear("local weights")
-        return super()._local_models_of(X)
+    # ---- theory --------------------------------------------------------------------------------
 
-    def _require_linear(self, what: str) -> None:
-        if self._machine is not None:
-            raise AttributeError(f"there are no {what} with a kernel; fit with kernel='linear'.")
+    def _terms_of_the_bound(self, data: LabelledRows) -> BoundTerms:
+        n_rows = float(data.sample_weight.sum())
+        size = 1.0
+        if self.projection == "linear":
+            squares = [row_norms(rows, squared=True).max() for rows in (data.X, self.landmarks_)]
+            size = max(1.0, *map(float, squares))
+        return BoundTerms(self.C_ * n_rows, len(self.landmarks_), size, n_rows)
+
+    def _require_bound(self) -> BoundTerms:
+        check_is_fitted(self, "classes_")
+        if self._bound_terms is None:
+            raise AttributeError(
+                "the bound holds for loss='hinge', kernel='linear' and n_stages=1 only."
+            )
+        return self._bound_terms
+
+    @property
+    def stability_(self) -> float:
+        """Uniform stability ``c L M²/N`` (Theorem 3.1)."""
+        return self._require_bound().stability
+
+    def generalization_bound(self, delta: float = 0.05) -> Any:
+        """An upper bound of the expected hinge loss that holds with probability ``1 − delta``.
+
+        The corollary of Theorem 3.2: ``R_emp + β + (2β + 1 + 2c√L M) √(ln(1/δ)/2N)`` with the
+        stability ``β = c L M²/N``. ``M`` bounds a projection: the largest squared norm of a row or
+        landmark, at least 1, for the linear projection, and 1 for the RBF. ``c = C N``. The bound
+        is loose: it says more about how risk depends on ``C``, ``L`` and ``N`` than about its size.
+
+        Parameters
+        ----------
+        delta : float, default=0.05
+            Probability that the bound fails.
+
+        Returns
+        -------
+        float for two classes, else ndarray of shape (n_classes,)
+            One bound for each class against the rest.
+        """
+        terms = self._require_bound()
+        check_number("delta", delta)
+        if delta >= 1:
+            raise ValueError(f"delta must be a number between 0 and 1, not {delta!r}.")
+        bounds = self.empirical_risk_ + terms.slack(float(delta))
+        return float(bounds[0]) if len(bounds) == 1 else bounds
 
     # ---- fitted attributes ---------------------------------------------------------------------
 
@@ -355,17 +394,40 @@ default="random"
         return float(self._feature_map.sigma)
 
     @property
-    def coef_(self) -> np.ndarray:
-        """Weights of the clusters, ``(n_clusters, n_columns, n_landmarks)``."""
-        self._require_linear("weights of clusters")
-        return self._weights[..., :-1]
-
-    @property
     def intercept_(self) -> np.ndarray:
         """The bias that all clusters share, ``(n_columns,)``."""
-        if self._machine is not None:
+        if self._uses_kernel:
             return self._machine.intercept
         return self._weights[0, :, -1] * self._weights.dtype.type(self._bias)
+
+
+@dataclass(frozen=True)
+class BoundTerms:
+    """The terms of the stability bound: ``c``, ``L``, ``M``, ``N``."""
+
+    cost: float
+    n_landmarks: int
+    size: float
+    n_rows: float
+
+    @property
+    def stability(self) -> float:
+        """``c L M²/N``."""
+        return self.cost * self.n_landmarks * self.size**2 / self.n_rows
+
+    def slack(self, delta: float) -> float:
+        """What the bound adds to the empirical risk."""
+        largest_loss = 1 + 2 * self.cost * math.sqrt(self.n_landmarks) * self.size
+        deviation = math.sqrt(math.log(1 / delta) / (2 * self.n_rows))
+        return self.stability + (2 * self.stability + largest_loss) * deviation
+
+
+def _unmixed(weights: np.ndarray, mixing: np.ndarray | None) -> np.ndarray:
+    """Weights ``Θ = A U`` of clusters, where a penalty on differences was trained with ``U``."""
+    if mixing is None:
+        return weights
+    own = np.tensordot(mixing.astype(weights.dtype), weights[..., :-1], axes=1)
+    return np.concatenate([own, weights[..., -1:]], axis=-1)
 
 
 def _gate_matrix(codes: Codes, n_clusters: int) -> sp.csr_array:

@@ -52,10 +52,10 @@ class StageTrainer:
     ) -> tuple[list[EarlierStage], SolverResult]:
         """The stages before the last, and what the last found."""
         earlier: list[EarlierStage] = []
-        result = self._solve_rows(projections, None)
+        stored = projections
+        result = self._solve_rows(stored, None)
         converged = result.converged
         while len(earlier) + 1 < n_stages and not result.stopped:
-            stored = projections if not earlier else stored
             scores, folds_converged = self._out_of_fold_scores(stored)
             scale = comparable_scale(projections, scores, self.data.sample_weight)
             earlier.append(EarlierStage(result.weights, scale))

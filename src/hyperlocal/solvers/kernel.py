@@ -25,7 +25,7 @@ LOOSEST_TOLERANCE = 1e-3
 VALUES_PER_BLOCK = 1 << 22
 
 
-def check_kernel(kernel: Any, gamma: Any, degree: Any) -> None:
+def check_kernel(kernel: Any, gamma: Any, degree: Any, loss: str) -> None:
     """Raise unless the arguments that describe a kernel make sense."""
     if not callable(kernel) or isinstance(kernel, type):
         check_choice("kernel", kernel, KERNELS)
@@ -34,6 +34,8 @@ def check_kernel(kernel: Any, gamma: Any, degree: Any) -> None:
     else:
         check_number("gamma", gamma)
     check_number("degree", degree, integer=True, above=1, inclusive=True)
+    if kernel != "linear" and loss != "hinge":
+        raise ValueError(f"kernel={kernel!r} needs loss='hinge'; loss={loss!r} is for 'linear'.")
 
 
 def check_size(n_rows: int, what: str) -> None:
@@ -74,6 +76,12 @@ def make_kernel(kernel: Any, gamma: Any, degree: int, rows: np.ndarray) -> Kerne
         variance = rows.shape[1] * float(rows.astype(np.float64, copy=False).var())
         gamma = 1 / variance if variance > 0 else 1.0
     return Kernel(kernel, float(gamma), int(degree))
+
+
+def signed_labels(target: np.ndarray, n_classes: int) -> np.ndarray:
+    """±1 per row and column: one column per class, or one for two classes."""
+    positive = target[:, None] == (np.arange(1, 2) if n_classes == 2 else np.arange(n_classes))
+    return np.where(positive, 1.0, -1.0)
 
 
 @dataclass
