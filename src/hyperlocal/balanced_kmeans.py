@@ -6,7 +6,7 @@
 ``y = ±1``. The penalty is the maximum of linear ones, ``max_{|u_jc| ≤ R} u_jc Σ_i s_i Z_ij Y_ic``.
 For given prices ``u`` every row takes the cluster of least ``‖x_i − v_j‖² + Σ_c u_jc Y_ic``: a
 cluster with too many rows of a class becomes dearer for that class, by at most R. Steps on the
-prices and Lloyd's steps on the centres take turns.
+prices (a subgradient) and Lloyd's steps on the centres take turns; the best clusters met are kept.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from .rows import core_rows, take_rows
 from .threads import Workers, row_blocks
 
 N_STEPS = 40
-FIRST_STEP = 1.0
 
 
 def balanced_clusters(
@@ -61,10 +60,15 @@ def balanced_clusters(
     prices = np.zeros((n_classes, len(centres)))
     if balance > 0 and len(centres) > 1:
         sample = _sample(X, target, sample_weight, len(centres), rng)
-        centres, prices = _descend(*sample, centres, n_classes, balance, workers)
+        centres, prices = _search(*sample, centres, n_classes, balance, workers)
     cluster = _cheapest(X, target, centres, prices, workers)
     used, cluster = np.unique(cluster, return_inverse=True)
-    return np.ascontiguousarray(centres[used]), cluster.astype(np.int32)
+    cluster = cluster.astype(np.int32)
+    if not prices.any():
+        return np.ascontiguousarray(centres[used]), cluster
+    sums, masses = np.zeros((len(used), X.shape[1])), np.zeros(len(used))
+    core_rows(X).group_sums(cluster, sample_weight, sums, masses)
+    return np.ascontiguousarray(sums / masses[:, None], dtype=X.dtype), cluster
 
 
 def _sample(
@@ -77,7 +81,7 @@ def _sample(
     return take_rows(X, chosen), target[chosen], sample_weight[chosen]
 
 
-def _descend(
+def _search(
     X: Any,
     target: np.ndarray,
     weights: np.ndarray,
@@ -86,25 +90,31 @@ def _descend(
     balance: float,
     workers: Workers,
 ) -> tuple[np.ndarray, np.ndarray]:
+    """The centres and prices, of those that the steps come by, whose clusters are the best."""
     distances = encode(X, centres, 1, "hard", workers).distances[:, 0]
-    largest = balance * float(np.average(distances, weights=weights))
+    typical = float(np.average(distances, weights=weights))
     prices = np.zeros((n_classes, len(centres)))
     rows = core_rows(X)
+    best, best_objective = (centres, prices), np.inf
     for step in range(1, N_STEPS + 1):
         cluster = _cheapest(X, target, centres, prices, workers)
         counts = np.zeros((n_classes, len(centres)))
         np.add.at(counts, (target, cluster), weights)
-        sizes = counts.sum(axis=0)
-        surplus = counts - sizes / n_classes  # Σ_i s_i Z_ij Y_ic
-        share = surplus / np.maximum(sizes, weights.sum() / len(centres))
-        prices += largest * FIRST_STEP / np.sqrt(step) * share
-        prices = np.clip(prices, -largest, largest)
+        surplus = counts - counts.mean(axis=0)  # Σ_i s_i Z_ij Y_ic
         sums, masses = np.zeros(centres.shape), np.zeros(len(centres))
         rows.group_sums(cluster, weights, sums, masses)
         filled = masses > 0
+        # Σ ‖x − mean‖² is Σ ‖x‖², which is always the same, minus the means' share.
+        spread = -float((sums[filled] ** 2 / masses[filled, None]).sum())
+        objective = spread + balance * typical * float(np.abs(surplus).sum())
+        if objective < best_objective:
+            best, best_objective = (centres, prices), objective
+        share = surplus / np.maximum(masses, weights.sum() / len(centres))
+        prices = prices + typical / np.sqrt(step) * share
+        prices = np.clip(prices, -balance * typical, balance * typical)
         centres = centres.copy()
         centres[filled] = sums[filled] / masses[filled, None]
-    return centres, prices
+    return best
 
 
 def _cheapest(
