@@ -23,9 +23,7 @@ from reference.problems import every_storage, make_codes, make_rows
 def clusters_of(X, clusters="kmeans", n_clusters="auto", weights=None, seed=0):
     weights = np.ones(X.shape[0]) if weights is None else weights
     with Workers(1) as workers:
-        gate = fit_clusters(
-            X, weights, clusters, n_clusters, np.random.default_rng(seed), workers
-        )
+        gate = fit_clusters(X, weights, clusters, n_clusters, np.random.default_rng(seed), workers)
         return gate, gate.encode(X, workers)
 
 
@@ -91,7 +89,9 @@ def test_clusterers_that_leave_labels_out():
 
 def test_clusterers_without_weights():
     """A clusterer whose ``fit`` takes no weights is fitted without."""
-    gate, _ = clusters_of(make_rows(), GaussianMixture(3, random_state=0), weights=np.arange(1.0, 41))
+    gate, _ = clusters_of(
+        make_rows(), GaussianMixture(3, random_state=0), weights=np.arange(1.0, 41)
+    )
     assert isinstance(gate, ClustererGate)
 
 

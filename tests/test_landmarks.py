@@ -33,7 +33,7 @@ def dense(X):
 @every_storage
 @pytest.mark.parametrize("kind", ["random", "pca", "kmeans"])
 def test_landmarks_are_as_many_as_features(dtype, storage, kind):
-    """"auto" is the number of features, or of rows if there are fewer."""
+    """ "auto" is the number of features, or of rows if there are fewer."""
     X = make_rows(dtype, storage)
     marks = chosen(X, kind)
     assert marks.shape == (5, 5)
@@ -52,7 +52,7 @@ def test_random_landmarks_are_rows(dtype, storage):
 
 
 def test_equal_rows_are_one_landmark():
-    """"auto" counts distinct rows."""
+    """ "auto" counts distinct rows."""
     X = np.repeat(np.eye(3, 8), 5, axis=0)
     assert len(chosen(X, "random")) == 3
 

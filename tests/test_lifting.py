@@ -188,7 +188,7 @@ def test_zero_weights():
 @every_path
 @pytest.mark.parametrize("n_columns", [1, 3, 40])
 def test_scores_with_a_shared_bias(dtype, storage, quadratic, path, n_columns):
-    """The bias is added once, whatever the gate; bias weights of other anchors count for nothing."""
+    """The bias is added once, whatever the gate; other anchors' bias weights count for nothing."""
     X = make_rows(dtype, storage)
     lifted = make_lifted(X, quadratic=quadratic, bias=1.5, shared_bias=True)
     weights = random_weights(lifted, n_columns)
@@ -210,9 +210,7 @@ def test_steps_and_norms_with_a_shared_bias(dtype, storage, quadratic):
     lifted.add(steps, weights)
     np.testing.assert_allclose(weights, reference.added(Z, steps, 0.0), **close(dtype))
     assert not weights[1:, :, -1].any()
-    np.testing.assert_allclose(
-        lifted.squared_norms(), reference.squared_norms(Z), **close(dtype)
-    )
+    np.testing.assert_allclose(lifted.squared_norms(), reference.squared_norms(Z), **close(dtype))
 
 
 def test_a_shared_bias_is_not_normalised():

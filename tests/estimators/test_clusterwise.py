@@ -162,7 +162,7 @@ def test_automatic_C_does_not_depend_on_scale(scale):
 @every_model
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_support_vectors(make, n_classes):
-    """Variables are within their bounds, signed by the label, and only rows with weight have any."""
+    """Variables are within their bounds, signed by the label; rows without weight have none."""
     X, y = make_data(n_classes)
     X[1] = X[0]
     y[1] = y[0]
