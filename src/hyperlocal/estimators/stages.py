@@ -114,10 +114,20 @@ def codes_of(codes: Codes, rows: np.ndarray) -> Codes:
 def comparable_scale(
     projections: np.ndarray, scores: np.ndarray, sample_weight: np.ndarray
 ) -> np.floating:
-    """The factor that makes scores as long as projections, in the mean over rows."""
-    lengths = [
-        float(np.average(np.einsum("ij,ij->i", rows, rows), weights=sample_weight))
+    """The factor that makes a score as large as a projection, in the mean over rows and columns.
+
+    Larger factors let the few scores outweigh the many projections, which did harm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.estimators.stages import comparable_scale
+    >>> float(comparable_scale(np.full((3, 9), 2.0), np.full((3, 1), 0.5), np.ones(3)))
+    4.0
+    """
+    squares = [
+        float(np.average(np.einsum("ij,ij->i", rows, rows), weights=sample_weight)) / rows.shape[1]
         for rows in (projections, scores)
     ]
-    ratio = lengths[0] / lengths[1] if lengths[0] > 0 and lengths[1] > 0 else 1.0
+    ratio = squares[0] / squares[1] if squares[0] > 0 and squares[1] > 0 else 1.0
     return projections.dtype.type(np.sqrt(ratio))
