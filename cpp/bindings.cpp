@@ -85,12 +85,13 @@ struct BoundLifted {
   Lifted<T> lifted;
 
   BoundLifted(const BoundRows<T>& source, Matrix<const Column> indices, Matrix<const T> weights,
-              Index m, T bias)
+              Index m, T bias, bool shared_bias)
       : bound_rows(source),
         anchors(indices),
         mix(weights),
         n_anchors(m),
-        lifted(source.rows, Codes<T>{indices.data(), weights.data(), size(indices, 1)}, bias) {
+        lifted(source.rows, Codes<T>{indices.data(), weights.data(), size(indices, 1)}, bias,
+               shared_bias) {
     require(size(indices, 0) == source.rows.n_rows() && size(weights, 0) == size(indices, 0) &&
                 size(weights, 1) == size(indices, 1),
             "codes must have one row per row");
@@ -326,8 +327,9 @@ template <class T>
 void bind_lifted(nb::module_& m, const char* name) {
   using Bound = BoundLifted<T>;
   nb::class_<Bound>(m, name)
-      .def(nb::init<const BoundRows<T>&, Matrix<const Column>, Matrix<const T>, Index, T>(),
-           "rows"_a, "anchors"_a.noconvert(), "weights"_a.noconvert(), "n_anchors"_a, "bias"_a)
+      .def(nb::init<const BoundRows<T>&, Matrix<const Column>, Matrix<const T>, Index, T, bool>(),
+           "rows"_a, "anchors"_a.noconvert(), "weights"_a.noconvert(), "n_anchors"_a, "bias"_a,
+           "shared_bias"_a = false)
       .def(
           "scores",
           [](const Bound& b, Index begin, Index end, Array<const T, 3> weights, Matrix<T> out) {

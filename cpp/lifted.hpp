@@ -4,6 +4,10 @@
 // the k contiguous blocks of its anchors. The gate's weights are mixed before the product with φ,
 //     Σ_j γ_j (w_j · φ) = φ · (Σ_j γ_j w_j),
 // which needs one horizontal sum per class instead of k.
+//
+// Biases come in two schemes. Local: each anchor has its own, the lifted row is γ ⊗ [φ; B]. Shared:
+// there is one for all anchors, whatever the gate says; the lifted row is [γ ⊗ φ; B]. Its weight is
+// kept in the bias slot of anchor 0, and those of the other anchors stay zero.
 #pragma once
 
 #include "rows.hpp"
@@ -25,7 +29,11 @@ struct Codes {
 template <class T>
 class Lifted {
  public:
-  Lifted(Rows<T> rows, Codes<T> codes, T bias) : rows_(rows), codes_(codes), bias_(bias) {}
+  Lifted(Rows<T> rows, Codes<T> codes, T bias, bool shared_bias = false)
+      : rows_(rows),
+        codes_(codes),
+        bias_(shared_bias ? T(0) : bias),
+        shared_(shared_bias ? bias : T(0)) {}
 
   const Rows<T>& rows() const { return rows_; }
   const Codes<T>& codes() const { return codes_; }
@@ -41,7 +49,7 @@ class Lifted {
     prefetch(codes_.weights_of(row));
   }
 
-  // lifted_i · W_c = Σ_j γ_ij (W_jc · [φ_i; B]).
+  // lifted_i · W_c = Σ_j γ_ij (W_jc · [φ_i; B]); a shared bias is added once.
   HYPERLOCAL_INLINE T dot(Index row, const RowView<T>& x, const T* weights, Index n_classes,
                           Index cls) const {
     return dot(row, x, codes_.weights_of(row), weights, n_classes, cls);
@@ -50,7 +58,7 @@ class Lifted {
   // The same with weights `mix` in place of the row's own γ_i.
   HYPERLOCAL_INLINE T dot(Index row, const RowView<T>& x, const T* mix, const T* weights,
                           Index n_classes, Index cls) const {
-    T sum = 0;
+    T sum = shared_ == 0 ? T(0) : shared_ * weights[shared_slot(cls)];
     Index j = 0;
     for (; j + 8 <= codes_.k; j += 8) sum += dot_blocks<8>(row, j, x, mix, weights, n_classes, cls);
     for (; j + 4 <= codes_.k; j += 4) sum += dot_blocks<4>(row, j, x, mix, weights, n_classes, cls);
@@ -74,6 +82,7 @@ class Lifted {
                               Index cls) const {
     const T* mix = codes_.weights_of(row);
     add_blocks(row, x, [=](Index j) { return step * mix[j]; }, weights, n_classes, cls);
+    if (shared_ != 0) weights[shared_slot(cls)] += step * shared_;
   }
 
   // W_jc += scale(j) · [φ_i; B] for each anchor j of the row.
@@ -95,15 +104,19 @@ class Lifted {
     }
   }
 
-  // ‖lifted_i‖² = ‖γ_i‖² (‖φ_i‖² + B²).
+  // ‖lifted_i‖² = ‖γ_i‖² (‖φ_i‖² + B²), or ‖γ_i‖² ‖φ_i‖² + B² where the bias is shared.
   double squared_norm(Index row, const RowView<T>& x) const {
     const T* mix = codes_.weights_of(row);
     double gate = 0;
     for (Index j = 0; j < codes_.k; ++j) gate += double(mix[j]) * double(mix[j]);
-    return gate * (hyperlocal::squared_norm(x) + double(bias_) * double(bias_));
+    return gate * (hyperlocal::squared_norm(x) + double(bias_) * double(bias_)) +
+           double(shared_) * double(shared_);
   }
 
  private:
+  // Where the shared bias of a class is kept.
+  Index shared_slot(Index cls) const { return (cls + 1) * block_width() - 1; }
+
   // The share of anchors j … j+n-1 in `dot`.
   template <int n>
   HYPERLOCAL_INLINE T dot_blocks(Index row, Index j, const RowView<T>& x, const T* mix,
@@ -132,6 +145,7 @@ class Lifted {
   Rows<T> rows_;
   Codes<T> codes_;
   T bias_;
+  T shared_;
 };
 
 // scores[i, c] = lifted_i · W_c for rows begin … end-1; `scores` starts at row `begin`.

@@ -5,9 +5,20 @@ Kernel-SVM accuracy at linear-SVM cost, with an exact linear explanation of ever
 
 from importlib.metadata import version
 
+from .estimators.clustered import ClusteredSVC
+from .estimators.landmark import LandmarkSVC
 from .estimators.local_coding import LocalCoder, LocalCodingSVC
 from .estimators.locally_linear import LocallyLinearSVC
+from .estimators.profile import ProfileSVC
 from .estimators.supervised_anchors import SupervisedAnchorSVC
 
 __version__ = version("hyperlocal")
-__all__ = ["LocalCoder", "LocalCodingSVC", "LocallyLinearSVC", "SupervisedAnchorSVC"]
+__all__ = [
+    "ClusteredSVC",
+    "LandmarkSVC",
+    "LocalCoder",
+    "LocalCodingSVC",
+    "LocallyLinearSVC",
+    "ProfileSVC",
+    "SupervisedAnchorSVC",
+]

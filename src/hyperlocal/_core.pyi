@@ -51,7 +51,13 @@ class RowsFloat64(_Rows): ...
 
 class _Lifted:
     def __init__(
-        self, rows: _Rows, anchors: Array, weights: Array, n_anchors: int, bias: float
+        self,
+        rows: _Rows,
+        anchors: Array,
+        weights: Array,
+        n_anchors: int,
+        bias: float,
+        shared_bias: bool = False,
     ) -> None: ...
     def scores(self, begin: int, end: int, weights: Array, out: Array) -> None: ...
     def add(self, steps: Array, weights: Array, column_begin: int, column_end: int) -> None: ...

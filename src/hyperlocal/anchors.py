@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,9 @@ def choose_anchors(
     n_anchors: Any,
     rng: np.random.Generator,
     workers: Workers,
+    *,
+    argument: str = "n_anchors",
+    default: Callable[[float], int] = default_n_anchors,
 ) -> np.ndarray:
     """Place anchors for rows ``X``.
 
@@ -85,6 +89,10 @@ def choose_anchors(
     n_anchors : int or "auto"
     rng : numpy Generator
     workers : Workers
+    argument : str
+        What the user calls ``n_anchors``.
+    default : callable
+        The number of anchors that "auto" means for so many distinct rows.
 
     Returns
     -------
@@ -98,11 +106,12 @@ def choose_anchors(
     sample, weights, distinct_share = _distinct_sample(X, sample_weight, wanted_rows, rng)
     n_distinct = sample.shape[0]
     if n_anchors == "auto":
-        n_anchors = min(default_n_anchors(distinct_share * X.shape[0]), n_distinct)
+        n_anchors = min(default(distinct_share * X.shape[0]), n_distinct)
     if n_anchors > n_distinct:
         warnings.warn(
-            f"n_anchors={n_anchors} is larger than the number of distinct rows, {n_distinct}; "
-            f"{n_distinct} anchors are used (and at most that many neighbours).",
+            f"{argument}={n_anchors} is larger than the number of distinct rows, {n_distinct}; "
+            f"{n_distinct} {argument.removeprefix('n_')} are used (and at most that many "
+            "neighbours).",
             UserWarning,
             stacklevel=4,
         )

@@ -112,7 +112,7 @@ class QuadraticMap(FeatureMap):
         super().fit(X, y, sample_weight, rng)
         self.mean, self.axes, self.scale = None, None, X.dtype.type(1)
         if self.n_axes is not None:
-            self.mean, self.axes = _principal_axes(X, sample_weight, self.n_axes, rng)
+            self.mean, self.axes = principal_axes(X, sample_weight, self.n_axes, rng)
         if self.rescale:
             length = self._mean_squared_length(X, sample_weight, rng)
             curvature = np.clip(np.sqrt(X.shape[0] / 1000), 1, 4)
@@ -357,17 +357,27 @@ def _sample_rows(
     return take_rows(X, chosen), sample_weight[chosen]
 
 
-def _principal_axes(
-    X: np.ndarray, sample_weight: np.ndarray, n_axes: int, rng: np.random.Generator
+def principal_axes(
+    X: Any, sample_weight: np.ndarray, n_axes: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and leading axes of weighted rows, ``(d,)`` and ``(n_axes, d)``."""
+    """Mean and leading axes of weighted rows, ``(d,)`` and ``(n_axes, d)``.
+
+    Sparse rows are not centred (they would be sparse no more): their mean counts as zero.
+    """
     X, sample_weight = _sample_rows(X, sample_weight, rng)
     weights = (sample_weight / sample_weight.sum()).astype(X.dtype)
     n_axes = min(n_axes, *X.shape)
-    mean = weights @ X
-    scaled = (X - mean) * np.sqrt(weights)[:, None]
+    if sp.issparse(X):
+        mean = np.zeros(X.shape[1], X.dtype)
+        scaled = sp.diags_array(np.sqrt(weights), dtype=X.dtype) @ X
+    else:
+        mean = weights @ X
+        scaled = (X - mean) * np.sqrt(weights)[:, None]
     if X.shape[1] <= WIDEST_COVARIANCE:
-        variances, vectors = np.linalg.eigh(scaled.T @ scaled)
+        covariance = scaled.T @ scaled
+        variances, vectors = np.linalg.eigh(
+            covariance.toarray() if sp.issparse(covariance) else covariance
+        )
         variances, axes = variances[::-1][:n_axes], vectors.T[::-1][:n_axes]
     else:
         seed = int(rng.integers(np.iinfo(np.int32).max))

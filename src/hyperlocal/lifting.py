@@ -6,6 +6,9 @@ have shape ``(n_anchors, n_columns, p + 1)``, the bias weight last. As index for
 - scores:         ``s_ic = Σ_j γ_ij (Σ_v W_jcv φ_iv + B W_jcp)``
 - add:            ``W_jcv += Σ_i a_ic γ_ij [φ_i, B]_v``
 - squared_norms:  ``q_i = Σ_j γ_ij² (Σ_v φ_iv² + B²)``
+
+With one bias shared by all anchors the lifted row is ``[γ(x) ⊗ φ(x), B]``: B is added once,
+whatever the gate says. Its weight is ``W_0cp``; the bias weights of all other anchors stay zero.
 """
 
 from __future__ import annotations
@@ -45,6 +48,8 @@ class LiftedRows:
         Whether φ is stored densely; only then scores may go through GEMM.
     row_norms : ndarray of shape (n_rows,), optional
         ``‖[φ, B]‖²`` of each row, where known from before.
+    shared_bias : bool
+        One bias for all anchors instead of one each; not with ``normalize``.
     """
 
     def __init__(
@@ -57,7 +62,10 @@ class LiftedRows:
         workers: Workers,
         is_dense: bool = True,
         row_norms: np.ndarray | None = None,
+        shared_bias: bool = False,
     ):
+        if shared_bias and normalize:
+            raise ValueError("rows that share one bias cannot be normalised by their gate")
         self.rows = rows
         self.n_rows = rows.n_rows
         self.n_anchors = n_anchors
@@ -69,9 +77,10 @@ class LiftedRows:
         self.n_neighbors = codes.anchors.shape[1]
         self.workers = workers
         self.normalize = normalize
+        self.shared_bias = shared_bias
         self._row_norms = row_norms
         self.gate = self._unit_gate(codes.weights) if normalize else codes.weights
-        self.core = _KINDS[self.dtype](rows, self.anchors, self.gate, n_anchors, bias)
+        self.core = _KINDS[self.dtype](rows, self.anchors, self.gate, n_anchors, bias, shared_bias)
 
     @property
     def row_norms(self) -> np.ndarray:
@@ -129,20 +138,32 @@ class LiftedRows:
         else:
             self.core.scores(begin, end, weights, out)
 
+    def local_models(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The linear model at each row: ``Σ_j γ_ij W_jcv`` without the bias, and the intercept."""
+        local = np.zeros((self.n_rows, *weights.shape[1:]), self.dtype)
+        for anchors, gate in zip(self.anchors.T, self.gate.T, strict=True):
+            local += gate[:, None, None] * weights[anchors]
+        if self.shared_bias:
+            local[..., -1] = weights[0, :, -1]
+        return local[..., :-1], local[..., -1] * self.dtype.type(self.bias)
+
     def to_csr(self) -> sp.csr_array:
         """The matrix written out, ``(n_rows, n_anchors · (p + 1))``: for small data only."""
         block_width = self.width + 1
         phi = np.empty((self.n_rows, block_width), self.dtype)
         features = np.empty((self.n_rows, self.width), self.dtype)
         self.rows.gather(np.arange(self.n_rows), features)
-        phi[:, :-1], phi[:, -1] = features, self.bias
+        phi[:, :-1], phi[:, -1] = features, 0 if self.shared_bias else self.bias
         values = self.gate[:, :, None] * phi[:, None, :]
         columns = self.anchors.astype(np.int64)[:, :, None] * block_width + np.arange(block_width)
         starts = np.arange(self.n_rows + 1) * (self.n_neighbors * block_width)
         shape = (self.n_rows, self.n_anchors * block_width)
         matrix = sp.csr_array((values.ravel(), columns.ravel(), starts), shape=shape)
         matrix.eliminate_zeros()
-        return matrix
+        if self.shared_bias:
+            slot = sp.csr_array(([self.bias], ([0], [self.width])), shape=(1, shape[1]))
+            matrix = matrix + sp.csr_array(np.ones((self.n_rows, 1), self.dtype)) @ slot
+        return matrix.astype(self.dtype, copy=False)
 
     def _scores_by_anchor(self, weights: np.ndarray, begin: int, end: int, out: np.ndarray) -> None:
         n_pairs = (end - begin) * self.n_neighbors
@@ -159,5 +180,8 @@ class LiftedRows:
                 continue
             blocks = weights[anchor]
             np.dot(block[rows[first:last]], blocks[:, :-1].T, out=partial[first:last])
-            partial[first:last] += self.bias * blocks[:, -1]
+            if not self.shared_bias:
+                partial[first:last] += self.bias * blocks[:, -1]
         self.core.combine(begin, end, places, partial, out)
+        if self.shared_bias:
+            out += self.bias * weights[0, :, -1]

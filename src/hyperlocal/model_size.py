@@ -35,8 +35,8 @@ def count_numbers(model: Any) -> int | None:
     >>> count_numbers(LinearSVC().fit(*load_iris(return_X_y=True)))  # 3 classes × (4 + 1)
     15
     """
-    if isinstance(model, LocallyLinearClassifier):
-        in_map = _count_reachable(model._feature_map)
+    if isinstance(model, LocallyLinearClassifier) and not getattr(model, "_uses_kernel", False):
+        in_map = _count_reachable([model._feature_map, getattr(model, "_earlier", None)])
         own = _count_attributes(model, "anchors_", "coef_", "intercept_")
         return None if in_map is None else own + in_map
     if hasattr(model, "support_vectors_"):

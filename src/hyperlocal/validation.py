@@ -170,19 +170,34 @@ def merge_equal_rows(data: LabelledRows) -> LabelledRows:
     Rows are ordered by content then: a row of weight two and the same row twice, and rows in any
     order, are the same data, to the last bit, to all that follows. Large data are left as they are.
     """
+    return merge_groups(data, equal_row_groups(data))
+
+
+def merge_groups(data: LabelledRows, groups: tuple[np.ndarray, np.ndarray] | None) -> LabelledRows:
+    """Make one row of each group that :func:`equal_row_groups` found; None leaves all rows."""
+    if groups is None:
+        return data
+    first, group = groups
+    weights = np.bincount(group, weights=data.sample_weight)
+    return LabelledRows(canonical(data.X[first]), data.target[first], data.classes, weights)
+
+
+def equal_row_groups(data: LabelledRows) -> tuple[np.ndarray, np.ndarray] | None:
+    """The first row of each group of equal rows, and the group of each row; None for large data."""
     X, target = data.X, data.target
     if X.shape[0] > MOST_ROWS_TO_MERGE:
-        return data
+        return None
     keys = row_keys(X)
     order = np.lexsort((target, keys))
     is_first = np.ones(len(order), bool)
     is_first[1:] = (np.diff(keys[order]) != 0) | (np.diff(target[order]) != 0)
-    group = np.cumsum(is_first) - 1
+    in_order = np.cumsum(is_first) - 1
     first, again = order[is_first], order[~is_first]
-    if not _equal(X[again], X[first[group[~is_first]]]):
-        return data  # two rows share a key by accident
-    weights = np.bincount(group, weights=data.sample_weight[order])
-    return LabelledRows(canonical(X[first]), target[first], data.classes, weights)
+    if not _equal(X[again], X[first[in_order[~is_first]]]):
+        return None  # two rows share a key by accident
+    group = np.empty(len(order), np.intp)
+    group[order] = in_order
+    return first, group
 
 
 def row_keys(X: Any) -> np.ndarray:

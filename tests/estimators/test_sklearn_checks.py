@@ -3,6 +3,14 @@
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from hyperlocal import LocalCoder, LocalCodingSVC, LocallyLinearSVC, SupervisedAnchorSVC
+from hyperlocal import (
+    ClusteredSVC,
+    LandmarkSVC,
+    LocalCoder,
+    LocalCodingSVC,
+    LocallyLinearSVC,
+    ProfileSVC,
+)
 from hyperlocal.features import AdditiveKernelMap
 
 ESTIMATORS = [
@@ -25,6 +33,14 @@ ESTIMATORS = [
     ),
     LocalCoder(),
     LocalCoder(coding="lle", sparse_output=False),
+    LandmarkSVC(),
+    LandmarkSVC(soft_clusters=True, n_stages=2, smoothing=0.1, projection="rbf"),
+    LandmarkSVC(landmarks="pca", loss="squared_hinge"),
+    LandmarkSVC(kernel="rbf"),
+    ClusteredSVC(),
+    ClusteredSVC(loss="log", class_weight="balanced"),
+    ProfileSVC(),
+    ProfileSVC(kernel="rbf"),
     AdditiveKernelMap(),
     AdditiveKernelMap("intersection", n_steps=3),
 ]

@@ -91,6 +91,7 @@ def make_codes(n_rows, n_anchors, n_neighbors, dtype="float64", seed=0):
 def make_lifted(
     X=None, *, dtype="float64", storage="dense", quadratic=False, n_rows=40, n_features=5,
     n_anchors=6, n_neighbors=3, bias=1.0, normalize=False, workers=None, seed=0,
+    shared_bias=False,
 ):  # fmt: skip
     """Lifted rows over random codes."""
     if X is None:
@@ -98,7 +99,10 @@ def make_lifted(
     codes = make_codes(X.shape[0], n_anchors, n_neighbors, X.dtype, seed)
     rows = core_rows(X, quadratic=quadratic)
     workers = Workers(1) if workers is None else workers
-    return LiftedRows(rows, codes, n_anchors, bias, normalize, workers, is_dense=not sp.issparse(X))
+    return LiftedRows(
+        rows, codes, n_anchors, bias, normalize, workers,
+        is_dense=not sp.issparse(X), shared_bias=shared_bias,
+    )  # fmt: skip
 
 
 def one_anchor(X, bias=1.0):
@@ -141,8 +145,9 @@ def full_matrix(lifted, X=None, quadratic=False):
     else:
         phi = written_out(X, quadratic)
     return lifted_matrix(
-        np.asarray(phi, np.float64), lifted.anchors, lifted.gate, lifted.n_anchors, lifted.bias
-    )
+        np.asarray(phi, np.float64), lifted.anchors, lifted.gate, lifted.n_anchors, lifted.bias,
+        lifted.shared_bias,
+    )  # fmt: skip
 
 
 def make_written_out(dtype, storage, quadratic, *, normalize, n_rows=40, n_features=5, **options):

@@ -277,9 +277,13 @@ class LocallyLinearClassifier(CallbackSupportMixin, LocalModel):
             target, n_columns = np.where(target == 1, 0, -1).astype(np.int32), 1
         # A cost must not vanish in single precision: the dual divides by it.
         tiny = np.finfo(lifted.dtype).tiny
-        C = self.C if C is None else C
+        C = self._cost() if C is None else C
         costs = np.maximum(C * data.sample_weight, tiny).astype(lifted.dtype)
         return Problem(lifted, target, costs, n_columns, self.loss, joint)
+
+    def _cost(self) -> float:
+        """``C`` as the problem sees it."""
+        return self.C
 
     def _train(
         self,
@@ -291,6 +295,11 @@ class LocallyLinearClassifier(CallbackSupportMixin, LocalModel):
     ) -> SolverResult:
         """Lift the rows by the fitted gate and solve."""
         problem = self._problem(self._lift_rows(data.X, workers), data)
+        return self._solve(problem, rng, monitor, keep)
+
+    def _solve(
+        self, problem: Problem, rng: np.random.Generator, monitor: EpochMonitor, keep: bool
+    ) -> SolverResult:
         if self._solver() == "qp":
             return qp.solve(problem, tol=self.tol, max_iter=self.max_iter)
         options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "rng": rng}

@@ -41,6 +41,7 @@ class LocalModel(ClassifierMixin, BaseEstimator):
     _feature_map: FeatureMap
     _code_space: CodeSpace
     _bias: float
+    _shared_bias: bool = False
     _unit_rows: bool
     _weights: np.ndarray
 
@@ -59,7 +60,7 @@ class LocalModel(ClassifierMixin, BaseEstimator):
         return LiftedRows(
             self._feature_map.rows(stored), codes, self._gate.n_anchors,
             self._bias, self._unit_rows, workers,
-            is_dense=not sp.issparse(stored), row_norms=row_norms,
+            is_dense=not sp.issparse(stored), row_norms=row_norms, shared_bias=self._shared_bias,
         )  # fmt: skip
 
     # ---- prediction ----------------------------------------------------------------------------
@@ -190,11 +191,13 @@ class LocalModel(ClassifierMixin, BaseEstimator):
             rows = X[begin:end]
             with Workers(self.n_jobs) as workers:
                 lifted = self._lift_rows(rows, workers)
-            local = np.zeros((end - begin, *self._weights.shape[1:]), self._weights.dtype)
-            for anchors, gate in zip(lifted.anchors.T, lifted.gate.T, strict=True):
-                local += gate[:, None, None] * self._weights[anchors]
-            coef, shift = self._feature_map.pull_back(rows, local[..., :-1])
-            yield coef, local[..., -1] * local.dtype.type(self._bias) + shift
+            coef, intercept = self._mixed_models(lifted)
+            coef, shift = self._feature_map.pull_back(rows, coef)
+            yield coef, intercept + shift
+
+    def _mixed_models(self, lifted: LiftedRows) -> tuple[np.ndarray, np.ndarray]:
+        """Weights on φ(x) and intercepts at lifted rows."""
+        return lifted.local_models(self._weights)
 
     # ---- fitted attributes ---------------------------------------------------------------------
 

@@ -1,0 +1,133 @@
+"""Stacked linear models: the scores of a stage join the projections of the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..coding import Codes
+from ..lifting import LiftedRows
+from ..rows import take_rows
+from ..solvers import Problem, SolverResult
+from ..validation import LabelledRows
+
+N_FOLDS = 5
+
+
+@dataclass
+class EarlierStage:
+    """What a stage leaves to those after it: its weights, and how its scores are scaled."""
+
+    weights: np.ndarray
+    scale: Any
+
+
+@dataclass
+class StageTrainer:
+    """Trains one linear model after the other on the same rows and codes.
+
+    Attributes
+    ----------
+    data : LabelledRows
+    codes : Codes
+    lift : callable (stored rows, codes) → LiftedRows
+    make_problem : callable (LiftedRows, LabelledRows) → Problem
+    solve : callable Problem → SolverResult
+    rng : numpy Generator
+        Deals the folds.
+    """
+
+    data: LabelledRows
+    codes: Codes
+    lift: Callable[[Any, Codes], LiftedRows]
+    make_problem: Callable[[LiftedRows, LabelledRows], Problem]
+    solve: Callable[[Problem], SolverResult]
+    rng: np.random.Generator
+
+    def train(
+        self, projections: np.ndarray, n_stages: int
+    ) -> tuple[list[EarlierStage], SolverResult]:
+        """The stages before the last, and what the last found."""
+        earlier: list[EarlierStage] = []
+        stored = projections
+        result = self._solve_rows(stored, None)
+        converged = result.converged
+        while len(earlier) + 1 < n_stages and not result.stopped:
+            scores, folds_converged = self._out_of_fold_scores(stored)
+            scale = comparable_scale(projections, scores, self.data.sample_weight)
+            earlier.append(EarlierStage(result.weights, scale))
+            stored = np.hstack([projections, scores * scale])
+            result = self._solve_rows(stored, None)
+            converged &= folds_converged and result.converged
+        result.converged = converged
+        return earlier, result
+
+    def _out_of_fold_scores(self, stored: np.ndarray) -> tuple[np.ndarray, bool]:
+        """Each row's scores by a model that has not seen it, and whether all models converged."""
+        fold = deal_folds(self.data.target, N_FOLDS, self.rng)
+        scores, converged = None, True
+        for number in range(fold.max() + 1):
+            result = self._solve_rows(stored, np.flatnonzero(fold != number))
+            converged &= result.converged
+            held = np.flatnonzero(fold == number)
+            lifted = self.lift(stored[held], codes_of(self.codes, held))
+            if scores is None:
+                scores = np.empty((len(fold), result.weights.shape[1]), stored.dtype)
+            scores[held] = lifted.scores(result.weights)
+        assert scores is not None
+        return scores, converged
+
+    def _solve_rows(self, stored: np.ndarray, rows: np.ndarray | None) -> SolverResult:
+        data, codes = self.data, self.codes
+        if rows is not None:
+            stored, codes = take_rows(stored, rows), codes_of(codes, rows)
+            data = LabelledRows(stored, data.target[rows], data.classes, data.sample_weight[rows])
+        return self.solve(self.make_problem(self.lift(stored, codes), data))
+
+
+def deal_folds(target: np.ndarray, n_folds: int, rng: np.random.Generator) -> np.ndarray:
+    """The fold of each row: classes are spread evenly over folds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.estimators.stages import deal_folds
+    >>> fold = deal_folds(np.array([0, 0, 1, 1]), 2, np.random.default_rng(0))
+    >>> sorted(fold[:2].tolist()), sorted(fold[2:].tolist())
+    ([0, 1], [0, 1])
+    """
+    shuffled = rng.permutation(len(target))
+    by_class = shuffled[np.argsort(target[shuffled], kind="stable")]
+    fold = np.empty(len(target), np.intp)
+    fold[by_class] = np.arange(len(target)) % min(n_folds, len(target))
+    return fold
+
+
+def codes_of(codes: Codes, rows: np.ndarray) -> Codes:
+    """The codes of some rows."""
+    return Codes(codes.anchors[rows], codes.weights[rows], codes.distances[rows])
+
+
+def comparable_scale(
+    projections: np.ndarray, scores: np.ndarray, sample_weight: np.ndarray
+) -> np.floating:
+    """The factor that makes a score as large as a projection, in the mean over rows and columns.
+
+    Larger factors let the few scores outweigh the many projections, which did harm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.estimators.stages import comparable_scale
+    >>> float(comparable_scale(np.full((3, 9), 2.0), np.full((3, 1), 0.5), np.ones(3)))
+    4.0
+    """
+    squares = [
+        float(np.average(np.einsum("ij,ij->i", rows, rows), weights=sample_weight)) / rows.shape[1]
+        for rows in (projections, scores)
+    ]
+    ratio = squares[0] / squares[1] if squares[0] > 0 and squares[1] > 0 else 1.0
+    return projections.dtype.type(np.sqrt(ratio))
