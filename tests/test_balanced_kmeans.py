@@ -104,8 +104,8 @@ def test_large_data_are_clustered_on_a_sample(monkeypatch):
 
 def test_threads_do_not_change_a_bit():
     """The same clusters for any number of threads."""
-    X, target = two_sides(3000)
-    one, two = (clusters_of(X, target, 100, n_jobs=n) for n in (1, 2))
+    X, target = two_sides(1200)
+    one, two = (clusters_of(X, target, 30, n_jobs=n) for n in (1, 2))
     np.testing.assert_array_equal(one[0], two[0])
     np.testing.assert_array_equal(one[1], two[1])
 

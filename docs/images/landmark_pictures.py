@@ -82,7 +82,7 @@ def draw(name: str, make, variants: dict[str, tuple[int, dict]], seed: int) -> N
     }
     for title, (n_clusters, options) in variants.items():
         model = LandmarkSVC(n_clusters, n_landmarks=N_LANDMARKS, random_state=0, **options)
-        contenders[f"L3-SVM, {title}"] = (model.set_params(max_iter=20_000), {"C": COSTS})
+        contenders[f"L3-SVM, {title}"] = (model, {"C": COSTS})
     figure, panels = plt.subplots(2, 3, figsize=(9, 6.6), layout="constrained")
     order = [panels[0, 0], panels[1, 0], *panels[:, 1], *panels[:, 2]]
     for axes, (title, (model, grid)) in zip(order, contenders.items(), strict=True):
