@@ -7,6 +7,8 @@ from importlib.metadata import version
 
 from .estimators.local_coding import LocalCoder, LocalCodingSVC
 from .estimators.locally_linear import LocallyLinearSVC
+from .estimators.neighborhood import NeighborhoodSVC
+from .metric_learning import MEGM
 
 __version__ = version("hyperlocal")
-__all__ = ["LocalCoder", "LocalCodingSVC", "LocallyLinearSVC"]
+__all__ = ["MEGM", "LocalCoder", "LocalCodingSVC", "LocallyLinearSVC", "NeighborhoodSVC"]

@@ -164,14 +164,16 @@ def _encode_labels(y: np.ndarray, classes: np.ndarray | None) -> tuple[np.ndarra
     return classes, position.astype(np.int32)
 
 
-def merge_equal_rows(data: LabelledRows) -> LabelledRows:
+def merge_equal_rows(data: LabelledRows, *, keep_order: bool = False) -> LabelledRows:
     """Make one row of all equal rows of a class, with the sum of their weights.
 
     Rows are ordered by content then: a row of weight two and the same row twice, and rows in any
     order, are the same data, to the last bit, to all that follows. Large data are left as they are.
+    With ``keep_order`` rows stay in the order in which they first occur, and data of any size are
+    merged.
     """
     X, target = data.X, data.target
-    if X.shape[0] > MOST_ROWS_TO_MERGE:
+    if X.shape[0] > MOST_ROWS_TO_MERGE and not keep_order:
         return data
     keys = row_keys(X)
     order = np.lexsort((target, keys))
@@ -181,7 +183,12 @@ def merge_equal_rows(data: LabelledRows) -> LabelledRows:
     first, again = order[is_first], order[~is_first]
     if not _equal(X[again], X[first[group[~is_first]]]):
         return data  # two rows share a key by accident
+    if keep_order and not len(again):
+        return data
     weights = np.bincount(group, weights=data.sample_weight[order])
+    if keep_order:
+        by_occurrence = np.argsort(first)
+        first, weights = first[by_occurrence], weights[by_occurrence]
     return LabelledRows(canonical(X[first]), target[first], data.classes, weights)
 
 
