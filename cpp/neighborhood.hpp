@@ -22,7 +22,8 @@ enum class Kernel { linear, poly, rbf };
 
 struct NeighborhoodOptions {
   Kernel kernel;
-  double sigma;  // what rows are divided by; 0: the root mean squared distance to the neighbours
+  double sigma;  // what rows about the query are divided by; 0: the root mean squared distance to
+                 // the neighbours
   Index degree;  // poly: (x·x' + coef0)^degree
   double coef0;
   double tol;  // of the optimality conditions, as in LIBSVM
@@ -42,8 +43,8 @@ class SmallSvm {
     for (Index i = 0; i < n; ++i) {
       beta_[i] = 0;
       gradient_[i] = y[i];
-      lowest_[i] = std::min(y[i], 0.0) * costs[i];
-      highest_[i] = std::max(y[i], 0.0) * costs[i];
+      lowest_[i] = y[i] < 0 ? -costs[i] : 0;
+      highest_[i] = y[i] < 0 ? 0 : costs[i];
       diagonal_[i] = gram[i * stride + i];
     }
     bool converged = false;
@@ -86,7 +87,8 @@ class SmallSvm {
     const double largest = largest_growing(n);
     if (!(largest - smallest_shrinking(n) > tol)) return false;
     Index i = 0;
-    while (!(beta_[i] < highest_[i] && gradient_[i] == largest)) ++i;
+    while (i < n && !(beta_[i] < highest_[i] && gradient_[i] == largest)) ++i;
+    if (i == n) return false;  // kernel values that are no numbers
     const double* row_i = gram + i * stride;
 
     double best = 0;
@@ -102,7 +104,7 @@ class SmallSvm {
     }
     Index j = 0;
     while (j < n && gains_[j] != best) ++j;
-    if (j == n) return false;  // kernel values that are no numbers
+    if (j == n) return false;
 
     const double* row_j = gram + j * stride;
     const double curvature = diagonal_[i] + diagonal_[j] - 2 * row_i[j];
@@ -143,7 +145,7 @@ inline double integer_power(double base, Index exponent) {
   return power;
 }
 
-// k(x, x') from the products of x and x', each divided by σ.
+// k(x, x') from products of x and x' about the query; `scale` is 1/σ².
 inline double kernel_value(const NeighborhoodOptions& options, double scale, double product,
                            double own, double other) {
   switch (options.kernel) {
@@ -157,7 +159,8 @@ inline double kernel_value(const NeighborhoodOptions& options, double scale, dou
   return 0;
 }
 
-// Products of a query's neighbours, and of the query as the last row, with one another.
+// Products of a query's neighbours, and of the query as the last row, with one another: about the
+// query, so that they keep their digits wherever it lies.
 template <class T>
 class ProductMatrix {
  public:
@@ -173,12 +176,11 @@ class ProductMatrix {
     }
   }
 
-  // About the query (or about zero): what depends on differences keeps its digits.
-  void fill(const Column* neighbors, const RowView<T>& query, bool about_query) {
-    rows_.is_dense() ? fill_dense(neighbors, query, about_query) : fill_sparse(neighbors, query);
+  void fill(const Column* neighbors, const RowView<T>& query) {
+    rows_.is_dense() ? fill_dense(neighbors, query) : fill_sparse(neighbors, query);
   }
 
-  // For i ≤ j.
+  // (x_i − q)·(x_j − q) for i ≤ j.
   HYPERLOCAL_INLINE double operator()(Index i, Index j) const {
     return rows_.is_dense() ? double(sums_[i * padded_ + j]) : products_[i * n_ + j];
   }
@@ -187,7 +189,7 @@ class ProductMatrix {
   static constexpr int lanes = lanes_per_register<T>;
   static constexpr Index tall = 4, wide = 2 * lanes, features_per_tile = 64;
 
-  void fill_dense(const Column* neighbors, const RowView<T>& query, bool about_query) {
+  void fill_dense(const Column* neighbors, const RowView<T>& query) {
     for (Index i = 0; i + 1 < n_; ++i) starts_[i] = rows_.fetch(neighbors[i], buffer_).values;
     starts_[n_ - 1] = query.values;
     std::fill(sums_.begin(), sums_.end(), T(0));
@@ -196,7 +198,7 @@ class ProductMatrix {
       for (Index i = 0; i < n_; ++i) {
         const T* x = starts_[i] + first;
         for (Index v = 0; v < n_features; ++v)
-          tile_[v * padded_ + i] = about_query ? x[v] - query.values[first + v] : x[v];
+          tile_[v * padded_ + i] = x[v] - query.values[first + v];
       }
       for (Index i = 0; i < padded_; i += tall)
         for (Index j = i / wide * wide; j < padded_; j += wide) add_products(i, j, n_features);
@@ -237,6 +239,11 @@ class ProductMatrix {
       for (Index j = i; j < n_; ++j) products_[i * n_ + j] = exact_dot(row(j), written_out_.data());
       for (Index v = 0; v < x.size; ++v) written_out_[x.columns[v]] = 0;
     }
+    const Index q = n_ - 1;
+    const double own = products_[q * n_ + q];
+    for (Index i = 0; i < n_; ++i)
+      for (Index j = i; j < n_; ++j)
+        products_[i * n_ + j] += own - products_[i * n_ + q] - products_[j * n_ + q];
   }
 
   const Rows<T>& rows_;
@@ -301,12 +308,9 @@ class NeighborhoodWorker {
     return sum > 0 ? double(k_) / sum : 0;
   }
 
-  // A linear kernel may be taken about the query too, as Σβ = 0; models to keep need it as it is.
-  void fill_gram(const Column* neighbors, const RowView<T>& query, double scale, bool to_keep,
+  void fill_gram(const Column* neighbors, const RowView<T>& query, double scale,
                  detail::ProductMatrix<T>& products) {
-    const Kernel kernel = data_.options.kernel;
-    products.fill(neighbors, query,
-                  kernel == Kernel::rbf || (kernel == Kernel::linear && !to_keep));
+    products.fill(neighbors, query);
     for (Index i = 0; i <= k_; ++i)
       for (Index j = i; j <= k_; ++j)
         gram_[i * (k_ + 1) + j] = gram_[j * (k_ + 1) + i] = detail::kernel_value(
@@ -454,7 +458,7 @@ Index neighborhood_scores(const Neighborhood<T>& data, const Rows<T>& queries, I
   for (Index row = begin; row < end; ++row, neighbors += k, distances += k) {
     const double scale = worker.scale(distances);
     const bool solves = scale > 0 && worker.columns_of(neighbors) > 0;
-    if (solves) worker.fill_gram(neighbors, queries.fetch(row, buffer), scale, false, products);
+    if (solves) worker.fill_gram(neighbors, queries.fetch(row, buffer), scale, products);
     worker.score(neighbors, worker.gram(), solves, out);
     out += data.n_columns();
   }
@@ -485,11 +489,78 @@ Index train_neighborhoods(const Neighborhood<T>& data, const Rows<T>& centres, I
     const double scale = worker.scale(distances);
     models.scales[c] = scale;
     if (models.starts[c] == models.starts[c + 1]) continue;
-    worker.fill_gram(neighbors, centres.fetch(c, buffer), scale, true, products);
+    worker.fill_gram(neighbors, centres.fetch(c, buffer), scale, products);
     worker.train(neighbors, worker.gram(), c, models);
   }
   return worker.n_unsolved();
 }
+
+namespace detail {
+
+// Kernel values of one query after the other with the neighbours of its centre.
+template <class T>
+class CentreKernel {
+ public:
+  CentreKernel(const Neighborhood<T>& data, Index k)
+      : data_(data),
+        k_(k),
+        values_(k),
+        written_out_(data.rows.is_dense() ? 0 : static_cast<std::size_t>(data.rows.width())) {}
+
+  // The first neighbour of a centre lies on it.
+  const double* values(const RowView<T>& query, const Column* neighbors, double scale) {
+    const T* x = write_out(query, T(1));
+    if (query.is_dense() && data_.options.kernel == Kernel::rbf) {
+      for (Index i = 0; i < k_; ++i) {
+        const RowView<T> v = data_.rows.fetch(neighbors[i], buffer_);
+        values_[i] = std::exp(-0.5 * scale * double(squared_difference(v.values, x, v.size)));
+      }
+    } else {
+      const double norm = squared_norm(query);
+      double from_centre = 0;
+      for (Index i = 0; i < k_; ++i) {
+        const RowView<T> v = data_.rows.fetch(neighbors[i], buffer_);
+        const double product = exact_dot(v, x);
+        if (i == 0) from_centre = product;
+        values_[i] = data_.options.kernel == Kernel::rbf
+                         ? kernel_value(data_.options, scale, product, norm, squared_norm(v))
+                         : product - from_centre;
+      }
+    }
+    write_out(query, T(0));
+    if (data_.options.kernel != Kernel::rbf) take_about_centre(neighbors, scale);
+    return values_.data();
+  }
+
+ private:
+  const T* write_out(const RowView<T>& x, T factor) {
+    if (x.is_dense()) return x.values;
+    for (Index v = 0; v < x.size; ++v) written_out_[x.columns[v]] = factor * x.values[v];
+    return written_out_.data();
+  }
+
+  // (v − c)·(x − c) = (v·x − c·x) − (v·c − c·c)
+  void take_about_centre(const Column* neighbors, double scale) {
+    RowBuffer<T> other;
+    const RowView<T> centre = data_.rows.fetch(neighbors[0], other);
+    const T* c = write_out(centre, T(1));
+    const double norm = squared_norm(centre);
+    for (Index i = 0; i < k_; ++i) {
+      const RowView<T> v = data_.rows.fetch(neighbors[i], buffer_);
+      const double product = values_[i] - (exact_dot(v, c) - norm);
+      values_[i] = kernel_value(data_.options, scale, product, 0, 0);
+    }
+    write_out(centre, T(0));
+  }
+
+  const Neighborhood<T>& data_;
+  Index k_;
+  std::vector<double> values_;
+  std::vector<T> written_out_;
+  RowBuffer<T> buffer_;
+};
+
+}  // namespace detail
 
 // Scores of queries by the models of their centres; nothing is trained.
 template <class T>
@@ -497,30 +568,15 @@ void centre_scores(const Neighborhood<T>& data, const Rows<T>& queries, Index be
                    const Column* centres, const Column* neighbors, Index k, const LocalSvms& models,
                    T* out) {
   NeighborhoodWorker<T> worker(data, k);
-  std::vector<double> values(k);
-  std::vector<T> written_out(data.rows.is_dense() ? 0 : data.rows.width());
-  RowBuffer<T> query_buffer, row_buffer;
+  detail::CentreKernel<T> kernel(data, k);
+  RowBuffer<T> buffer;
   for (Index row = begin; row < end; ++row) {
     const Index c = centres[row - begin];
     const Column* own = neighbors + c * k;
-    if (models.starts[c] < models.starts[c + 1]) {
-      const RowView<T> query = queries.fetch(row, query_buffer);
-      const double norm = squared_norm(query);
-      if (!query.is_dense())
-        for (Index v = 0; v < query.size; ++v) written_out[query.columns[v]] = query.values[v];
-      const T* x = query.is_dense() ? query.values : written_out.data();
-      const bool by_difference = query.is_dense() && data.options.kernel == Kernel::rbf;
-      for (Index i = 0; i < k; ++i) {
-        const RowView<T> v = data.rows.fetch(own[i], row_buffer);
-        values[i] = by_difference ? std::exp(-0.5 * models.scales[c] *
-                                             double(squared_difference(v.values, x, v.size)))
-                                  : detail::kernel_value(data.options, models.scales[c],
-                                                         exact_dot(v, x), norm, squared_norm(v));
-      }
-      if (!query.is_dense())
-        for (Index v = 0; v < query.size; ++v) written_out[query.columns[v]] = 0;
-    }
-    worker.score_by_models(own, c, models, values.data(), out);
+    const double* values = nullptr;
+    if (models.starts[c] < models.starts[c + 1])
+      values = kernel.values(queries.fetch(row, buffer), own, models.scales[c]);
+    worker.score_by_models(own, c, models, values, out);
     out += data.n_columns();
   }
 }

@@ -5,10 +5,18 @@ Kernel-SVM accuracy at linear-SVM cost, with an exact linear explanation of ever
 
 from importlib.metadata import version
 
+from .estimators.adaptive_neighborhood import AdaptiveNeighborhoodSVC
 from .estimators.local_coding import LocalCoder, LocalCodingSVC
 from .estimators.locally_linear import LocallyLinearSVC
 from .estimators.neighborhood import NeighborhoodSVC
 from .metric_learning import MEGM
 
 __version__ = version("hyperlocal")
-__all__ = ["MEGM", "LocalCoder", "LocalCodingSVC", "LocallyLinearSVC", "NeighborhoodSVC"]
+__all__ = [
+    "MEGM",
+    "AdaptiveNeighborhoodSVC",
+    "LocalCoder",
+    "LocalCodingSVC",
+    "LocallyLinearSVC",
+    "NeighborhoodSVC",
+]

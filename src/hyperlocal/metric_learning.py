@@ -1,7 +1,8 @@
 """MEGM: a linear map in which a row's neighbours tell its class.
 
-With ``z = A x``, each row is predicted from all others by ``ŷ_i = Σ_j P_ij y_j`` over one-hot classes,
-``P_i`` the softmax of ``−‖z_i − z_j‖²`` over ``j ≠ i``, and ``A`` minimises ``L = Σ_i ‖ŷ_i − y_i‖²/N``:
+With ``z = A x``, each row is predicted from all others by ``ŷ_i = Σ_j P_ij y_j`` over one-hot
+classes, ``P_i`` the softmax of ``−‖z_i − z_j‖²`` over ``j ≠ i``, and ``A`` minimises
+``L = Σ_i ‖ŷ_i − y_i‖²/N``:
 
     G_ij = (2/N) P_ij (r_i·y_j − r_i·ŷ_i),  r = ŷ − y;   rows of G sum to zero
     ∂L/∂Z = 2 (G Z + Gᵀ Z − diag(Gᵀ1) Z),   ∂L/∂A = (∂L/∂Z)ᵀ X
@@ -52,19 +53,18 @@ MOST_VALIDATION_ROWS = 1_000
 NEIGHBORS_FOR_SCALE = 10
 ROWS_FOR_SCALE = 5_000
 WIDEST_FULL_MAP = 4_096
+ROWS_PER_PRODUCT = 256
 
 
 class _Stop(Exception):
     """Raised inside L-BFGS to end it."""
 
 
-class MEGM(
-    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Metric learning by the mean squared error of a kernel classifier (MEGM).
 
     Learns a linear map ``A`` such that each row's class is well predicted by the classes of the
-    others, weighted by ``exp(−‖A x_i − A x_j‖²)``. Rows mapped by it suit nearest-neighbour methods.
+    others, weighted by ``exp(−‖A x_i − A x_j‖²)``. Rows mapped by it suit methods of neighbours.
 
     Parameters
     ----------
@@ -174,11 +174,11 @@ class MEGM(
                 start = self._start(data.X, rng, workers)
                 n_iter, searched = self._find_n_iter(data, start, rng, workers, monitor)
                 run = _Descent(self, data, start, workers, monitor)
-                run.descend(n_iter)
+                run.descend(max(1, n_iter))
         finally:
             monitor.close()
         self.components_ = run.map.astype(data.X.dtype)
-        self.n_iter_, self.loss_ = run.n_iter, run.loss
+        self.n_iter_, self.loss_ = max(1, run.n_iter), run.loss
         if not searched and not run.converged:
             warnings.warn(
                 f"MEGM was stopped after max_iter={self.max_iter} iterations before the loss "
@@ -193,7 +193,9 @@ class MEGM(
         """Rows mapped by ``A``; a diagonal map keeps sparse rows sparse."""
         check_is_fitted(self, "components_")
         X = check_rows(self, X, reset=False).astype(self.components_.dtype, copy=False)
-        return _mapped(X, self.components_)
+        if sp.issparse(X) or self.components_.ndim == 1:
+            return _mapped(X, self.components_)
+        return _mapped_one_by_one(X, self.components_)
 
     def score(self, X: Any, y: Any) -> float:
         """Share of rows whose class the other rows given predict rightly, in the learned metric.
@@ -210,7 +212,7 @@ class MEGM(
         right = 0
         for begin, end in _blocks(len(Z), len(Z)):
             P = _probabilities(Z[begin:end], Z, np.arange(begin, end))
-            right += np.count_nonzero((P @ Y).argmax(axis=1) == data.target[begin:end])
+            right += int(np.count_nonzero((P @ Y).argmax(axis=1) == data.target[begin:end]))
         return right / len(Z)
 
     @property
@@ -538,6 +540,16 @@ def _mapped(X: Any, A: np.ndarray) -> Any:
     if A.ndim == 2:
         return X @ A.T
     return sp.csr_array(X.multiply(A)) if sp.issparse(X) else X * A
+
+
+def _mapped_one_by_one(X: np.ndarray, A: np.ndarray) -> np.ndarray:
+    """Products in blocks of one size: a row's last digits do not depend on the rows beside it."""
+    Z = np.empty((X.shape[0], A.shape[0]), X.dtype)
+    block = np.zeros((ROWS_PER_PRODUCT, X.shape[1]), X.dtype)
+    for begin, end in row_blocks(X.shape[0], ROWS_PER_PRODUCT):
+        block[: end - begin] = X[begin:end]
+        Z[begin:end] = (block @ A.T)[: end - begin]
+    return Z
 
 
 def _dense(Z: Any) -> np.ndarray:

@@ -2,7 +2,14 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from hyperlocal import LocalCoder, LocalCodingSVC, LocallyLinearSVC
+from hyperlocal import (
+    MEGM,
+    AdaptiveNeighborhoodSVC,
+    LocalCoder,
+    LocalCodingSVC,
+    LocallyLinearSVC,
+    NeighborhoodSVC,
+)
 from hyperlocal.features import AdditiveKernelMap
 
 ESTIMATORS = [
@@ -17,6 +24,14 @@ ESTIMATORS = [
     LocallyLinearSVC(coding="hard", anchors="random", class_weight="balanced"),
     LocalCodingSVC(),
     LocalCodingSVC(loss="log", solver="sgd"),
+    NeighborhoodSVC(),
+    NeighborhoodSVC([3, 6], kernel="linear", sigma=1.0),
+    NeighborhoodSVC(cache_neighborhoods=True),
+    NeighborhoodSVC(kernel="poly"),
+    AdaptiveNeighborhoodSVC(),
+    AdaptiveNeighborhoodSVC(metric="dann"),
+    MEGM(),
+    MEGM(n_neighbors=5),
     LocalCoder(),
     LocalCoder(coding="lle", sparse_output=False),
     AdditiveKernelMap(),

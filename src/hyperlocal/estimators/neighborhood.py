@@ -10,9 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..neighbors import ALGORITHMS, Search, make_search, without_self
+from ..neighbors import ALGORITHMS, Neighbors, Search, make_search, without_self
 from ..progress import CallbackSupportMixin, EpochMonitor, with_callbacks
 from ..rows import take_rows
 from ..solvers.covering import ROWS_PER_CENTRE, cover_rows
@@ -35,6 +36,17 @@ from ..validation import (
 QUERIES_PER_BLOCK = 8192
 # A list of neighbourhood sizes is judged by at most this many training rows.
 ROWS_TO_CHOOSE_BY = 10_000
+
+
+def _trains_nothing(estimator: Any) -> bool:
+    if estimator.cache_neighborhoods:
+        raise AttributeError(
+            "partial_fit trains nothing, but cache_neighborhoods=True trains at fit; call fit with "
+            "all rows, or use cache_neighborhoods=False."
+        )
+    if np.ndim(estimator.n_neighbors) > 0:
+        raise AttributeError("partial_fit needs n_neighbors to be one number or 'log'.")
+    return True
 
 
 class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -79,6 +91,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
             self._settle(self._mapped_data(data), rng, workers)
         return self
 
+    @available_if(_trains_nothing)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Add rows to the training rows. Nothing is trained: queries are.
 
@@ -95,7 +108,11 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         self
         """
         self._check_arguments()
-        self._check_can_add_rows()
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                "class_weight='balanced' would balance each batch by itself in partial_fit; give a "
+                "dict of weights."
+            )
         first = not hasattr(self, "classes_")
         known = self._known_classes(classes, first)
         data = check_labelled_rows(
@@ -110,9 +127,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
                 self._fit_map(data, workers)
                 data = self._mapped_data(data)
             else:
-                new = LabelledRows(
-                    self._like_rows(data.X), data.target, known, data.sample_weight
-                )
+                new = LabelledRows(self._like_rows(data.X), data.target, known, data.sample_weight)
                 data = _joined(self._rows, self._mapped_data(new))
             self._settle(merge_equal_rows(data, keep_order=True), rng, workers)
         return self
@@ -165,8 +180,26 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         if self._models is not None:
             nearest = self._search.query(queries, 1, workers).indices[:, 0].copy()
             return solver.centre_scores(self._models, queries, nearest, workers), 0
-        found = self._search.query(queries, self.n_neighbors_, workers)
-        return solver.scores(queries, found, workers)
+        found = self._found(queries, self.n_neighbors_, workers)
+        return self._local_scores(solver, queries, found, self.n_neighbors_, workers)
+
+    def _found(
+        self, queries: Any, k: int, workers: Workers, own: np.ndarray | None = None
+    ) -> Neighbors:
+        """Rows among which the ``k`` neighbours are, without the queries' own rows if given."""
+        if own is None:
+            return self._search.query(queries, k, workers)
+        return without_self(self._search.query(queries, k + 1, workers), own)
+
+    def _local_scores(
+        self, solver: NeighborhoodSolver, queries: Any, found: Neighbors, k: int, workers: Workers
+    ) -> tuple[np.ndarray, int]:
+        """Scores by SVMs on the ``k`` nearest of the rows found."""
+        return solver.scores(queries, found.first(k), workers)
+
+    def _pool_factor(self) -> int:
+        """How many times ``k`` rows are asked for at once."""
+        return ROWS_PER_CENTRE if self.cache_neighborhoods else 1
 
     # ---- the steps of fit ----------------------------------------------------------------------
 
@@ -189,7 +222,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         check_choice("algorithm", self.algorithm, ALGORITHMS)
         check_flag("cache_neighborhoods", self.cache_neighborhoods)
         check_number("tol", self.tol)
-        check_number("max_iter", self.max_iter, integer=True, above=1, inclusive=True)
+        check_number("max_steps", self.max_steps, integer=True, above=1, inclusive=True)
         check_n_jobs(self.n_jobs)
         if not isinstance(self.verbose, bool):
             check_number("verbose", self.verbose, integer=True, inclusive=True)
@@ -205,22 +238,6 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         if np.ndim(self.n_neighbors) > 1 or len(self.n_neighbors) == 0:
             raise ValueError("n_neighbors must be 'log', a number, or a list of numbers.")
         return list(self.n_neighbors)
-
-    def _check_can_add_rows(self) -> None:
-        if self.cache_neighborhoods:
-            raise ValueError(
-                "partial_fit trains nothing, but cache_neighborhoods=True trains at fit; call fit "
-                "with all rows, or use cache_neighborhoods=False."
-            )
-        if np.ndim(self.n_neighbors) > 0:
-            raise ValueError(
-                "n_neighbors is a list to choose from at fit; give partial_fit one number or 'log'."
-            )
-        if isinstance(self.class_weight, str):
-            raise ValueError(
-                "class_weight='balanced' would balance each batch by itself in partial_fit; give a "
-                "dict of weights."
-            )
 
     def _known_classes(self, classes: Any, first: bool) -> np.ndarray:
         if first and classes is None:
@@ -250,19 +267,19 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         sigma = 0.0 if isinstance(self.sigma, str) else float(self.sigma)
         self._options = KernelOptions(
             self.kernel, sigma, int(self.degree), float(self.coef0), float(self.tol),
-            int(self.max_iter),
+            int(self.max_steps),
         )  # fmt: skip
         self._models: LocalSvms | None = None
         n_rows = data.X.shape[0]
         sizes = self._neighborhood_sizes(n_rows)
         seed = int(rng.integers(np.iinfo(np.int32).max))
-        most = max(sizes) * (ROWS_PER_CENTRE if self.cache_neighborhoods else 1)
+        most = max(sizes) * self._pool_factor()
         self._search = make_search(self.algorithm, data.X, min(most, n_rows), seed)
         self.n_neighbors_ = sizes[0]
         if len(sizes) > 1:
             self._choose_size(sizes, rng, workers)
         if self.cache_neighborhoods:
-            self._train_centres(rng, workers)
+            self._train_centres(workers)
         self.classes_ = data.classes
 
     def _neighborhood_sizes(self, n_rows: int) -> list[int]:
@@ -270,15 +287,16 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         if isinstance(self.n_neighbors, str):
             return [max(1, min(n_rows, round(self.k * math.log2(n_rows))))]
         sizes = sorted({int(size) for size in self._sizes()})
-        most = n_rows if len(sizes) == 1 else max(1, n_rows - 1)
-        if sizes[-1] > most:
+        if len(sizes) > 1:
+            return sorted({min(size, max(1, n_rows - 1)) for size in sizes})
+        if sizes[0] > n_rows:
             warnings.warn(
-                f"n_neighbors={sizes[-1]} is larger than the number of distinct rows allows; "
-                f"{most} neighbours are used.",
+                f"n_neighbors={sizes[0]} is larger than the number of distinct rows, {n_rows}; "
+                f"{n_rows} neighbours are used.",
                 UserWarning,
                 stacklevel=5,
             )
-        return sorted({min(size, most) for size in sizes})
+        return [min(sizes[0], n_rows)]
 
     def _choose_size(self, sizes: list[int], rng: np.random.Generator, workers: Workers) -> None:
         """Leave each training row out in turn, and keep the size that errs least."""
@@ -287,12 +305,12 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         if len(own) > ROWS_TO_CHOOSE_BY:
             own = np.sort(rng.choice(len(own), ROWS_TO_CHOOSE_BY, replace=False))
         queries, solver = take_rows(X, own), self._solver()
-        found = without_self(self._search.query(queries, sizes[-1] + 1, workers), own)
+        found = self._found(queries, sizes[-1], workers, own)
         monitor = EpochMonitor(self, len(sizes), self.verbose)
         self.leave_one_out_accuracy_ = {}
         try:
             for number, size in enumerate(sizes, start=1):
-                scores, _ = solver.scores(queries, found.first(size), workers)
+                scores, _ = self._local_scores(solver, queries, found, size, workers)
                 chosen = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
                 right = np.average(chosen == target[own], weights=weights[own])
                 self.leave_one_out_accuracy_[size] = float(right)
@@ -302,11 +320,11 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         accuracy = self.leave_one_out_accuracy_
         self.n_neighbors_ = max(accuracy, key=lambda size: (accuracy[size], -size))
 
-    def _train_centres(self, rng: np.random.Generator, workers: Workers) -> None:
+    def _train_centres(self, workers: Workers) -> None:
         """Train the SVMs of centres whose neighbourhoods cover the rows."""
         X, target = self._rows.X, self._rows.target
         k = min(ROWS_PER_CENTRE * self.n_neighbors_, X.shape[0])
-        centres, found = cover_rows(X, target, self._search, k, rng, workers)
+        centres, found = cover_rows(X, target, self._search, k, workers)
         points = take_rows(X, centres)
         self._models, n_unsolved = self._solver().train(points, found, workers)
         self._search = make_search(self.algorithm, points, 1, 0)
@@ -330,8 +348,8 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
     def _warn_if_unsolved(self, n_unsolved: int) -> None:
         if n_unsolved:
             warnings.warn(
-                f"{n_unsolved} local SVMs were stopped after max_iter={self._options.max_iter} "
-                "steps before they converged; raise max_iter or tol, lower C, or scale the rows.",
+                f"{n_unsolved} local SVMs were stopped after max_steps={self._options.max_steps} "
+                "steps before they converged; raise max_steps or tol, lower C, or scale the rows.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -355,10 +373,10 @@ def _joined(old: LabelledRows, new: LabelledRows) -> LabelledRows:
 class NeighborhoodSVC(NeighborhoodClassifier):
     """One support vector machine per query, trained on its nearest training rows.
 
-    For each row to predict, the ``K`` nearest training rows are found. If they are all of one class,
-    that is the answer; otherwise one kernel SVM against the rest is trained on them for each class
-    present. With ``K = k log2 N`` this is LSVM; with ``K`` chosen from a list, SVM-KNN. ``fit``
-    trains nothing (unless ``cache_neighborhoods=True``).
+    For each row to predict, the ``K`` nearest training rows are found. If they are all of one
+    class, that is the answer; otherwise one kernel SVM against the rest is trained on them for each
+    class present. With ``K = k log2 N`` this is LSVM; with ``K`` chosen from a list, SVM-KNN.
+    ``fit`` trains nothing (unless ``cache_neighborhoods=True``).
 
     Ties are decided by a fixed rule: equally near rows count in their order in ``X``; where scores
     are equal, or all neighbours lie on the query (``sigma="local"`` is then no scale), the class of
@@ -373,9 +391,9 @@ class NeighborhoodSVC(NeighborhoodClassifier):
     k : float, default=3
         Factor of ``n_neighbors="log"``.
     kernel : {"rbf", "linear", "poly"} or callable, default="rbf"
-        ``exp(−‖x − x'‖²/2)``, ``x·x'`` or ``(x·x' + coef0)^degree``, of rows divided by ``sigma``. A
-        callable gets two arrays of rows (not divided) and returns the matrix of kernel values; it is
-        called once per query, which is slow.
+        ``exp(−‖x − x'‖²/2)``, ``x·x'`` or ``(x·x' + coef0)^degree``, of rows taken about the query
+        and divided by ``sigma``. A callable gets two arrays of rows as they are and returns the
+        matrix of kernel values; it is called once per query, which is slow.
     sigma : "local" or float, default="local"
         Length scale of the kernel. "local" is the root mean squared distance from the query to its
         neighbours.
@@ -392,15 +410,14 @@ class NeighborhoodSVC(NeighborhoodClassifier):
         by those of the nearest centre (FaLK-SVM): prediction is then much faster.
     tol : float, default=1e-3
         Tolerance of the optimality conditions of a local SVM, as in LIBSVM.
-    max_iter : int, default=100000
+    max_steps : int, default=100000
         The most steps of one local SVM.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes; they multiply the weights of the class's rows.
     n_jobs : int or None, default=None
         Threads over queries. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seeds the order in which centres are chosen, the sample of rows that judge a list of sizes,
-        and the approximate index.
+        Seeds the sample of rows that judge a list of sizes, and the approximate index.
     verbose : int, default=0
         1 writes progress of the choice of ``n_neighbors`` to stderr.
 
@@ -454,7 +471,7 @@ class NeighborhoodSVC(NeighborhoodClassifier):
         algorithm: str = "exact",
         cache_neighborhoods: bool = False,
         tol: float = 1e-3,
-        max_iter: int = 100_000,
+        max_steps: int = 100_000,
         class_weight: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -470,7 +487,7 @@ class NeighborhoodSVC(NeighborhoodClassifier):
         self.algorithm = algorithm
         self.cache_neighborhoods = cache_neighborhoods
         self.tol = tol
-        self.max_iter = max_iter
+        self.max_steps = max_steps
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state

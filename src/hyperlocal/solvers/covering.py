@@ -1,7 +1,7 @@
 """Centres whose neighbourhoods cover all rows, for local models that are trained once.
 
-Each row lies in the inner part of the neighbourhood of some centre (Segata and Blanzieri 2010), so a
-query near it is answered by a model in the middle of which it lies.
+Each row lies in the inner part of the neighbourhood of some centre (Segata and Blanzieri 2010), so
+a query near it is answered by a model in the middle of which it lies.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import numpy as np
 from ..neighbors import Neighbors, Search
 from ..rows import take_rows
 from ..threads import Workers
+from ..validation import row_keys
 
 # Models of centres see more rows than those of a query, since a query may lie away from its centre.
 ROWS_PER_CENTRE = 4
-# The inner part of a neighbourhood: a few rows where classes meet, a share where there is one class.
+# The inner part of a neighbourhood: a few rows where classes meet, else a share of it.
 INNER_ROWS = 3
 INNER_SHARE_OF_ONE_CLASS = 0.2
 CANDIDATES_PER_ROUND = 256
@@ -27,10 +28,9 @@ def cover_rows(
     target: np.ndarray,
     search: Search,
     k: int,
-    rng: np.random.Generator,
     workers: Workers,
 ) -> tuple[np.ndarray, Neighbors]:
-    """Choose centres among the rows, greedily and in random order.
+    """Choose centres among the rows, greedily, in an order that depends on their content alone.
 
     Parameters
     ----------
@@ -41,7 +41,6 @@ def cover_rows(
         Among the rows ``X``.
     k : int
         Size of a neighbourhood.
-    rng : numpy Generator
     workers : Workers
 
     Returns
@@ -52,7 +51,7 @@ def cover_rows(
         Their ``k`` nearest rows.
     """
     is_covered = np.zeros(X.shape[0], bool)
-    waiting = rng.permutation(X.shape[0])
+    waiting = np.lexsort((target, row_keys(X)))
     centres: list[int] = []
     kept: list[Neighbors] = []
     while len(waiting):

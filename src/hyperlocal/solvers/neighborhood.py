@@ -37,8 +37,9 @@ class KernelOptions:
     Attributes
     ----------
     kernel : "rbf", "linear", "poly" or callable
-        ``exp(−‖x − x'‖²/2)``, ``x·x'`` or ``(x·x' + coef0)^degree`` of rows divided by ``sigma``; a
-        callable gets two arrays of rows as they are and returns the matrix of kernel values.
+        ``exp(−‖x − x'‖²/2)``, ``x·x'`` or ``(x·x' + coef0)^degree`` of rows about the query (or the
+        centre) and divided by ``sigma``; a callable gets two arrays of rows as they are and returns
+        the matrix of kernel values.
     sigma : float
         0 stands for the root mean squared distance from the query to its neighbours.
     """
@@ -48,7 +49,7 @@ class KernelOptions:
     degree: int
     coef0: float
     tol: float
-    max_iter: int
+    max_steps: int
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class NeighborhoodSolver:
         kernel = "linear" if callable(options.kernel) else options.kernel
         self._core = self._solver(
             core_rows(X), target, costs, n_classes, getattr(_core.Kernel, kernel),
-            options.sigma, options.degree, options.coef0, options.tol, options.max_iter,
+            options.sigma, options.degree, options.coef0, options.tol, options.max_steps,
         )  # fmt: skip
 
     @property
@@ -119,7 +120,7 @@ class NeighborhoodSolver:
         -------
         scores : ndarray of shape (n_queries, n_columns)
         n_unsolved : int
-            Problems that did not converge within ``max_iter`` steps.
+            Problems that did not converge within ``max_steps`` steps.
         """
         if callable(self.options.kernel):
             return self._callable_scores(queries, found, workers)
@@ -141,31 +142,37 @@ class NeighborhoodSolver:
     def gram_scores(
         self,
         n_queries: int,
-        indices: np.ndarray,
-        grams: Callable[[int, int], np.ndarray],
+        k: int,
+        measure: Callable[[int, int], tuple[np.ndarray, np.ndarray]],
         workers: Workers,
+        width: int = 0,
     ) -> tuple[np.ndarray, int]:
-        """Scores from Gram matrices, asked for in blocks of queries.
+        """Scores from neighbours and Gram matrices that are asked for in blocks of queries.
 
         Parameters
         ----------
         n_queries : int
-        indices : ndarray of int32, shape (n_queries, k)
-        grams : function of (begin, end)
-            Gram matrices of those queries, ``(end − begin, k + 1, k + 1)``; the last row of each
-            belongs to the query itself.
+        k : int
+            Neighbours per query.
+        measure : function of (begin, end)
+            Neighbours of those queries, ``(end − begin, k)``, and their Gram matrices,
+            ``(end − begin, k + 1, k + 1)``; the last row of each belongs to the query itself.
         workers : Workers
+        width : int
+            How many numbers ``measure`` holds per query, besides the Gram matrix.
         """
         out = np.empty((n_queries, self.n_columns), self.X.dtype)
 
         def score_block(block: tuple[int, int]) -> int:
-            begin, end = block
             unsolved = np.zeros(1, np.int64)
-            values = np.ascontiguousarray(grams(begin, end), np.float64)
-            self._core.gram_scores(indices[begin:end], values, out[begin:end], unsolved)
+            indices, grams = measure(*block)
+            self._core.gram_scores(
+                np.ascontiguousarray(indices), np.ascontiguousarray(grams), out[slice(*block)],
+                unsolved,
+            )  # fmt: skip
             return int(unsolved[0])
 
-        size = max(1, NUMBERS_PER_GRAM_BLOCK // (indices.shape[1] + 1) ** 2)
+        size = max(1, NUMBERS_PER_GRAM_BLOCK // ((k + 1) ** 2 + width))
         return out, sum(workers.map(score_block, row_blocks(n_queries, size)))
 
     def _callable_scores(
@@ -176,18 +183,16 @@ class NeighborhoodSolver:
         is_mixed = (labels != labels[:, :1]).any(axis=1)
         k = found.indices.shape[1]
 
-        def grams(begin: int, end: int) -> np.ndarray:
+        def measure(begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
             values = np.zeros((end - begin, k + 1, k + 1))
             for i in np.flatnonzero(is_mixed[begin:end]):
                 rows = _stacked(self.X[found.indices[begin + i]], queries[[begin + i]])
                 values[i] = callable_gram(self.options.kernel, rows)
-            return values
+            return found.indices[begin:end], values
 
-        return self.gram_scores(queries.shape[0], found.indices, grams, workers)
+        return self.gram_scores(queries.shape[0], k, measure, workers)
 
-    def train(
-        self, centres: Any, found: Neighbors, workers: Workers
-    ) -> tuple[LocalSvms, int]:
+    def train(self, centres: Any, found: Neighbors, workers: Workers) -> tuple[LocalSvms, int]:
         """Train the SVMs of centres and keep them."""
         n_centres, k = found.indices.shape
         starts = self._column_starts(found)
@@ -221,10 +226,10 @@ class NeighborhoodSolver:
         return out
 
     def _bound(self, models: LocalSvms) -> Any:
-        return self._models(
-            self._core, models.neighbors, models.starts, models.classes, models.beta, models.bias,
-            models.scales,
-        )  # fmt: skip
+        # The core may write to all of these; models loaded as a memory map are copied.
+        names = ("neighbors", "starts", "classes", "beta", "bias", "scales")
+        arrays = (np.require(getattr(models, name), requirements=["C", "W"]) for name in names)
+        return self._models(self._core, *arrays)
 
     def _column_starts(self, found: Neighbors) -> np.ndarray:
         """Where each centre's columns begin."""
@@ -234,6 +239,29 @@ class NeighborhoodSolver:
         if self.options.sigma == 0:  # all rows on the centre: the nearest decides
             n_columns[~found.distances.any(axis=1)] = 0
         return np.concatenate([[0], np.cumsum(n_columns)]).astype(np.int64)
+
+
+def kernel_matrices(options: KernelOptions, rows: np.ndarray, distances: np.ndarray) -> np.ndarray:
+    """Kernel values within each of several small sets of rows, the query's own row last.
+
+    Parameters
+    ----------
+    options : KernelOptions
+    rows : ndarray of shape (n_sets, k + 1, n_features)
+    distances : ndarray of shape (n_sets, k)
+        Squared, from the query to its neighbours.
+    """
+    if callable(options.kernel):
+        return np.stack([callable_gram(options.kernel, one) for one in rows])
+    squared = distances.mean(axis=1) if options.sigma == 0 else np.full(len(rows), options.sigma**2)
+    squared[squared == 0] = 1  # all rows lie on the query, and the kernel does not decide
+    products = rows @ rows.transpose(0, 2, 1) / squared[:, None, None]
+    if options.kernel == "linear":
+        return products
+    if options.kernel == "poly":
+        return (products + options.coef0) ** options.degree
+    norms = np.einsum("qii->qi", products)
+    return np.exp(products - 0.5 * (norms[:, :, None] + norms[:, None, :]))
 
 
 def callable_gram(kernel: Callable[[Any, Any], Any], rows: Any) -> np.ndarray:
