@@ -303,12 +303,13 @@ struct BoundLocalSvms {
   Vector<const Index> starts;
   Vector<Column> classes;
   Matrix<double> beta;
-  Vector<double> bias, scales;
+  Vector<double> bias;
+  Vector<const double> scales;
   LocalSvms models;
 
   BoundLocalSvms(const BoundNeighborhood<T>& source, Matrix<const Column> lists,
                  Vector<const Index> begins, Vector<Column> labels, Matrix<double> weights,
-                 Vector<double> biases, Vector<double> scale)
+                 Vector<double> biases, Vector<const double> scale)
       : neighborhood(source),
         neighbors(lists),
         starts(begins),
@@ -715,27 +716,24 @@ void bind_neighborhood(nb::module_& m, const char* name, const char* models_name
   using Models = BoundLocalSvms<T>;
   nb::class_<Models>(m, models_name)
       .def(nb::init<const Bound&, Matrix<const Column>, Vector<const Index>, Vector<Column>,
-                    Matrix<double>, Vector<double>, Vector<double>>(),
+                    Matrix<double>, Vector<double>, Vector<const double>>(),
            "neighborhood"_a, "neighbors"_a.noconvert(), "starts"_a.noconvert(),
            "classes"_a.noconvert(), "beta"_a.noconvert(), "bias"_a.noconvert(),
            "scales"_a.noconvert(), nb::keep_alive<1, 2>())
       .def(
           "train",
           [](Models& b, const BoundRows<T>& centres, Index begin, Index end,
-             Matrix<const T> distances, Vector<Index> n_unsolved) {
-            const Index n = size(b.neighbors, 0), k = size(b.neighbors, 1);
+             Vector<Index> n_unsolved) {
             b.neighborhood.require_like(centres);
-            require_range(n, begin, end);
-            require(
-                centres.rows.n_rows() == n && size(distances, 0) == n && size(distances, 1) == k,
-                "one row and list of distances per centre");
+            require_range(size(b.neighbors, 0), begin, end);
+            require(centres.rows.n_rows() == size(b.neighbors, 0), "one row per centre");
             require(size(n_unsolved) == 1, "n_unsolved is one number");
             nb::gil_scoped_release release;
-            *n_unsolved.data() += train_neighborhoods(b.neighborhood.data, centres.rows, begin, end,
-                                                      b.neighbors.data() + begin * k,
-                                                      distances.data() + begin * k, k, b.models);
+            *n_unsolved.data() +=
+                train_neighborhoods(b.neighborhood.data, centres.rows, begin, end,
+                                    b.neighbors.data(), size(b.neighbors, 1), b.models);
           },
-          "centres"_a, "begin"_a, "end"_a, "distances"_a.noconvert(), "n_unsolved"_a.noconvert())
+          "centres"_a, "begin"_a, "end"_a, "n_unsolved"_a.noconvert())
       .def(
           "scores",
           [](const Models& b, const BoundRows<T>& queries, Index begin, Index end,

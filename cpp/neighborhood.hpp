@@ -263,7 +263,7 @@ struct LocalSvms {
   Column* classes;
   double* beta;  // columns × k
   double* bias;
-  double* scales;  // 1/σ² per centre
+  const double* scales;  // 1/σ² per centre
 };
 
 template <class T>
@@ -480,17 +480,15 @@ Index gram_scores(const Neighborhood<T>& data, Index n, const Column* neighbors,
 // Trains the SVMs of the centres begin … end-1.
 template <class T>
 Index train_neighborhoods(const Neighborhood<T>& data, const Rows<T>& centres, Index begin,
-                          Index end, const Column* neighbors, const T* distances, Index k,
-                          const LocalSvms& models) {
+                          Index end, const Column* neighbors, Index k, const LocalSvms& models) {
   NeighborhoodWorker<T> worker(data, k);
   detail::ProductMatrix<T> products(data.rows, k + 1);
   RowBuffer<T> buffer;
-  for (Index c = begin; c < end; ++c, neighbors += k, distances += k) {
-    const double scale = worker.scale(distances);
-    models.scales[c] = scale;
+  for (Index c = begin; c < end; ++c) {
     if (models.starts[c] == models.starts[c + 1]) continue;
-    worker.fill_gram(neighbors, centres.fetch(c, buffer), scale, products);
-    worker.train(neighbors, worker.gram(), c, models);
+    const Column* own = neighbors + c * k;
+    worker.fill_gram(own, centres.fetch(c, buffer), models.scales[c], products);
+    worker.train(own, worker.gram(), c, models);
   }
   return worker.n_unsolved();
 }

@@ -192,7 +192,7 @@ CALLS = {
     "local svms": Call(lambda: _core.LocalSvmsFloat64, neighborhood=neighborhood, **CENTRES),
     "local svms train": Call(
         lambda: local_svms().train, centres=lambda: _core.RowsFloat64(zeros(2, D), False),
-        begin=0, end=2, distances=np.ones((2, 3)), n_unsolved=longs(1),
+        begin=0, end=2, n_unsolved=longs(1),
     ),
     "local svms scores": Call(
         lambda: local_svms().scores, queries=rows, begin=1, end=4,

@@ -179,7 +179,7 @@ def test_kept_models_agree_with_those_of_queries():
     X, y = make_ring(1000)
     own = NeighborhoodSVC().fit(X[:600], y[:600])
     kept = NeighborhoodSVC(cache_neighborhoods=True).fit(X[:600], y[:600])
-    assert len(kept.centres_) < 400
+    assert len(kept.centres_) < 500
     assert np.mean(kept.predict(X[600:]) == own.predict(X[600:])) > 0.97
 
 

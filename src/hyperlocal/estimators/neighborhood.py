@@ -326,7 +326,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         k = min(ROWS_PER_CENTRE * self.n_neighbors_, X.shape[0])
         centres, found = cover_rows(X, target, self._search, k, workers)
         points = take_rows(X, centres)
-        self._models, n_unsolved = self._solver().train(points, found, workers)
+        self._models, n_unsolved = self._solver().train(points, found, workers, self.n_neighbors_)
         self._search = make_search(self.algorithm, points, 1, 0)
         self.centres_ = centres
         self._warn_if_unsolved(n_unsolved)

@@ -192,20 +192,33 @@ class NeighborhoodSolver:
 
         return self.gram_scores(queries.shape[0], k, measure, workers)
 
-    def train(self, centres: Any, found: Neighbors, workers: Workers) -> tuple[LocalSvms, int]:
-        """Train the SVMs of centres and keep them."""
+    def train(
+        self, centres: Any, found: Neighbors, workers: Workers, n_scale: int | None = None
+    ) -> tuple[LocalSvms, int]:
+        """Train the SVMs of centres and keep them.
+
+        Parameters
+        ----------
+        centres : ndarray or CSR of shape (n_centres, n_features)
+        found : Neighbors
+            The rows to train on; the first of each list lies on the centre.
+        workers : Workers
+        n_scale : int, default=None
+            A local ``sigma`` is taken from that many rows after the first instead of all.
+        """
         n_centres, k = found.indices.shape
-        starts = self._column_starts(found)
+        scales = self._scales(found, n_scale)
+        starts = self._column_starts(found.indices, scales)
         n_columns = int(starts[-1])
         models = LocalSvms(
             found.indices, starts, np.zeros(n_columns, np.int32), np.zeros((n_columns, k)),
-            np.zeros(n_columns), np.zeros(n_centres),
+            np.zeros(n_columns), scales,
         )  # fmt: skip
         rows, core = core_rows(centres), self._bound(models)
 
         def train_block(block: tuple[int, int]) -> int:
             unsolved = np.zeros(1, np.int64)
-            core.train(rows, *block, found.distances, unsolved)
+            core.train(rows, *block, unsolved)
             return int(unsolved[0])
 
         counts = workers.map(train_block, row_blocks(n_centres, QUERIES_PER_BLOCK))
@@ -231,13 +244,22 @@ class NeighborhoodSolver:
         arrays = (np.require(getattr(models, name), requirements=["C", "W"]) for name in names)
         return self._models(self._core, *arrays)
 
-    def _column_starts(self, found: Neighbors) -> np.ndarray:
-        """Where each centre's columns begin."""
-        labels = np.sort(self.target[found.indices], axis=1)
+    def _scales(self, found: Neighbors, n_scale: int | None) -> np.ndarray:
+        """1/σ² of each centre; 0 where all rows lie on it."""
+        if self.options.sigma > 0:
+            return np.full(len(found.indices), self.options.sigma**-2)
+        squared = found.distances.mean(axis=1, dtype=np.float64)
+        if n_scale is not None and found.distances.shape[1] > 1:
+            near = found.distances[:, 1 : n_scale + 1].mean(axis=1, dtype=np.float64)
+            squared = np.where(near > 0, near, squared)
+        return np.divide(1.0, squared, out=np.zeros_like(squared), where=squared > 0)
+
+    def _column_starts(self, indices: np.ndarray, scales: np.ndarray) -> np.ndarray:
+        """Where each centre's columns begin; it has none where the nearest row decides."""
+        labels = np.sort(self.target[indices], axis=1)
         n_present = 1 + np.count_nonzero(np.diff(labels, axis=1), axis=1)
-        n_columns = np.where(n_present == 1, 0, 1 if self.n_classes == 2 else n_present)
-        if self.options.sigma == 0:  # all rows on the centre: the nearest decides
-            n_columns[~found.distances.any(axis=1)] = 0
+        n_columns = np.ones_like(n_present) if self.n_classes == 2 else n_present.copy()
+        n_columns[(n_present == 1) | (scales == 0)] = 0
         return np.concatenate([[0], np.cumsum(n_columns)]).astype(np.int64)
 
 
