@@ -82,6 +82,31 @@ def learned_sgd(**arguments):
     """An epoch of stochastic gradient with a gate that learns."""
     lifted, moving, _ = shared_codes()
     return _core.sgd_epoch(lifted, learned_gate=moving, **arguments)
+def nearest():
+    search = _core.NearestFloat64(2, K)
+    search.add(zeros(2, N), zeros(N), zeros(2))
+    return search
+
+
+def neighborhood():
+    return _core.NeighborhoodFloat64(
+        rows(), np.arange(N, dtype=np.int32) % C, np.ones(N), C, _core.Kernel.rbf, 0.0, 2, 1.0,
+        1e-3, 100,
+    )  # fmt: skip
+
+
+CENTRES = {
+    "neighbors": np.array([[0, 1, 2], [0, 3, 3]], np.int32),  # of three classes, and of one
+    "starts": np.array([0, 3, 3]),
+    "classes": np.arange(3, dtype=np.int32),
+    "beta": zeros(3, 3),
+    "bias": zeros(3),
+    "scales": np.ones(2),
+}
+
+
+def local_svms():
+    return _core.LocalSvmsFloat64(neighborhood(), **{k: v.copy() for k, v in CENTRES.items()})
 
 
 class Call:
@@ -170,6 +195,36 @@ CALLS = {
         lambda_=0.1, t0=1.0, skip=2, decay_bias=False, order=np.arange(N), column_begin=0,
         column_end=C,
     ),
+    "nearest": Call(lambda: _core.NearestFloat64, n_queries=2, k=K),
+    "nearest add": Call(
+        lambda: _core.NearestFloat64(2, K).add, products=zeros(2, N), half_norms=zeros(N),
+        slack=zeros(2),
+    ),
+    "nearest finish": Call(
+        lambda: nearest().finish, rows=rows, queries=rows, begin=1, chosen=ints(2, K),
+        distances=zeros(2, K),
+    ),
+    "neighborhood": Call(
+        lambda: _core.NeighborhoodFloat64, rows=rows, target=ints(N), costs=np.ones(N), n_classes=C,
+        kernel=lambda: _core.Kernel.poly, sigma=0.5, degree=2, coef0=1.0, tol=1e-3, max_steps=100,
+    ),
+    "neighborhood scores": Call(
+        lambda: neighborhood().scores, queries=rows, begin=1, end=3, neighbors=ints(2, 4) + 1,
+        distances=np.ones((2, 4)), out=zeros(2, C), n_unsolved=longs(1),
+    ),
+    "gram scores": Call(
+        lambda: neighborhood().gram_scores, neighbors=ints(2, 4), grams=zeros(2, 5, 5),
+        out=zeros(2, C), n_unsolved=longs(1),
+    ),
+    "local svms": Call(lambda: _core.LocalSvmsFloat64, neighborhood=neighborhood, **CENTRES),
+    "local svms train": Call(
+        lambda: local_svms().train, centres=lambda: _core.RowsFloat64(zeros(2, D), False),
+        begin=0, end=2, n_unsolved=longs(1),
+    ),
+    "local svms scores": Call(
+        lambda: local_svms().scores, queries=rows, begin=1, end=4,
+        centres=np.array([0, 1, 0], np.int32), out=zeros(3, C),
+    ),
 }  # fmt: skip
 CALLS |= {
     "gate": Call(
@@ -198,6 +253,9 @@ MADE = {
     "lifted": _core.LiftedFloat64,
     "dual": _core.DualFloat64,
     "gate": _core.MovingGateFloat64,
+    "nearest": _core.NearestFloat64,
+    "neighborhood": _core.NeighborhoodFloat64,
+    "local svms": _core.LocalSvmsFloat64,
 }
 
 every_array = pytest.mark.parametrize(
@@ -274,6 +332,12 @@ def test_other_shapes_are_refused(name, key):
         ("lifted", "anchors", M),
         ("combine", "places", 5),
         ("dual", "target", C),
+        ("neighborhood", "target", C),
+        ("neighborhood scores", "neighbors", N),
+        ("gram scores", "neighbors", N),
+        ("local svms", "neighbors", N),
+        ("local svms", "classes", C),
+        ("local svms scores", "centres", 2),
         ("epoch", "order", N),
         ("joint epoch", "order", N),
         ("sgd", "order", N),
@@ -301,7 +365,7 @@ def test_indices_out_of_bounds_are_refused(name, key, limit):
 @pytest.mark.parametrize(
     ("name", "keys"),
     [
-        *((name, ("begin", "end")) for name, call in CALLS.items() if "begin" in call.arguments),
+        *((name, ("begin", "end")) for name, call in CALLS.items() if "end" in call.arguments),
         *((name, ("column_begin", "column_end")) for name in ("add", "epoch", "sgd")),
         *((name, ("column_begin", "column_end")) for name in ("anchor epoch", "learned sgd")),
     ],
@@ -333,6 +397,15 @@ def test_csr_rows_have_no_negative_width():
     [
         ("encode", {"chosen": ints(N, 0), "weights": zeros(N, 0)}),
         ("encode", {"chosen": ints(N, 5), "weights": zeros(N, 5)}),
+        ("nearest", {"k": 0}),
+        ("nearest", {"n_queries": -1}),
+        ("nearest finish", {"begin": 5}),
+        ("neighborhood", {"n_classes": 1}),
+        ("neighborhood", {"costs": zeros(N)}),
+        ("neighborhood", {"tol": 0.0}),
+        ("neighborhood", {"sigma": float("nan")}),
+        ("neighborhood", {"max_steps": 0}),
+        ("local svms", {"starts": np.array([0, 2, 3])}),
         ("sgd", {"skip": 0}),
         ("sgd", {"t0": 0.0}),
         ("sgd", {"lambda_": float("nan")}),
@@ -389,6 +462,9 @@ def test_crammer_singer_needs_classes():
         ("encode", "distances"),
         ("scores", "out"),
         ("add", "weights"),
+        ("nearest finish", "chosen"),
+        ("neighborhood scores", "out"),
+        ("local svms", "beta"),
         ("epoch", "alpha"),
         ("epoch", "reports"),
         ("check", "active"),

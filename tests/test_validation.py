@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from hyperlocal.validation import (
+    LabelledRows,
     canonical,
     check_choice,
     check_labelled_rows,
@@ -16,6 +17,7 @@ from hyperlocal.validation import (
     check_rows,
     check_sample_weight,
     make_generator,
+    merge_equal_rows,
     warn_about_scales,
 )
 from reference.problems import every_storage, make_rows
@@ -287,3 +289,15 @@ def test_generators():
     np.testing.assert_array_equal(first, second)
     state = np.random.RandomState(7)
     assert make_generator(state).random() != make_generator(state).random()
+
+
+def test_merged_rows_can_keep_their_order():
+    """Equal rows of a class become one, which stands where the first of them stood."""
+    X = np.array([[3.0], [1.0], [3.0], [2.0], [1.0], [3.0]])
+    target = np.array([0, 1, 0, 0, 1, 1], np.int32)
+    data = LabelledRows(X, target, np.arange(2), np.arange(1.0, 7.0))
+    merged = merge_equal_rows(data, keep_order=True)
+    np.testing.assert_array_equal(merged.X[:, 0], [3, 1, 2, 3])
+    np.testing.assert_array_equal(merged.target, [0, 1, 0, 1])
+    np.testing.assert_array_equal(merged.sample_weight, [4, 7, 4, 6])
+    assert merge_equal_rows(merged, keep_order=True) is merged

@@ -5,20 +5,26 @@ Kernel-SVM accuracy at linear-SVM cost, with an exact linear explanation of ever
 
 from importlib.metadata import version
 
+from .estimators.adaptive_neighborhood import AdaptiveNeighborhoodSVC
 from .estimators.clustered import ClusteredSVC
 from .estimators.landmark import LandmarkSVC
 from .estimators.local_coding import LocalCoder, LocalCodingSVC
 from .estimators.locally_linear import LocallyLinearSVC
+from .estimators.neighborhood import NeighborhoodSVC
 from .estimators.profile import ProfileSVC
 from .estimators.supervised_anchors import SupervisedAnchorSVC
+from .metric_learning import MEGM
 
 __version__ = version("hyperlocal")
 __all__ = [
+    "MEGM",
+    "AdaptiveNeighborhoodSVC",
     "ClusteredSVC",
     "LandmarkSVC",
     "LocalCoder",
     "LocalCodingSVC",
     "LocallyLinearSVC",
+    "NeighborhoodSVC",
     "ProfileSVC",
     "SupervisedAnchorSVC",
 ]

@@ -188,3 +188,66 @@ def sgd_epoch(
     column_end: int,
     learned_gate: _MovingGate | None = None,
 ) -> None: ...
+
+class Kernel(Enum):
+    linear = ...
+    poly = ...
+    rbf = ...
+
+class _Nearest:
+    def __init__(self, n_queries: int, k: int) -> None: ...
+    def add(self, products: Array, half_norms: Array, slack: Array) -> None: ...
+    def finish(
+        self, rows: _Rows, queries: _Rows, begin: int, chosen: Array, distances: Array
+    ) -> None: ...
+
+class NearestFloat32(_Nearest): ...
+class NearestFloat64(_Nearest): ...
+
+class _Neighborhood:
+    def __init__(
+        self,
+        rows: _Rows,
+        target: Array,
+        costs: Array,
+        n_classes: int,
+        kernel: Kernel,
+        sigma: float,
+        degree: int,
+        coef0: float,
+        tol: float,
+        max_steps: int,
+    ) -> None: ...
+    def scores(
+        self,
+        queries: _Rows,
+        begin: int,
+        end: int,
+        neighbors: Array,
+        distances: Array,
+        out: Array,
+        n_unsolved: Array,
+    ) -> None: ...
+    def gram_scores(
+        self, neighbors: Array, grams: Array, out: Array, n_unsolved: Array
+    ) -> None: ...
+
+class NeighborhoodFloat32(_Neighborhood): ...
+class NeighborhoodFloat64(_Neighborhood): ...
+
+class _LocalSvms:
+    def __init__(
+        self,
+        neighborhood: _Neighborhood,
+        neighbors: Array,
+        starts: Array,
+        classes: Array,
+        beta: Array,
+        bias: Array,
+        scales: Array,
+    ) -> None: ...
+    def train(self, centres: _Rows, begin: int, end: int, n_unsolved: Array) -> None: ...
+    def scores(self, queries: _Rows, begin: int, end: int, centres: Array, out: Array) -> None: ...
+
+class LocalSvmsFloat32(_LocalSvms): ...
+class LocalSvmsFloat64(_LocalSvms): ...

@@ -164,13 +164,24 @@ def _encode_labels(y: np.ndarray, classes: np.ndarray | None) -> tuple[np.ndarra
     return classes, position.astype(np.int32)
 
 
-def merge_equal_rows(data: LabelledRows) -> LabelledRows:
+def merge_equal_rows(data: LabelledRows, *, keep_order: bool = False) -> LabelledRows:
     """Make one row of all equal rows of a class, with the sum of their weights.
 
     Rows are ordered by content then: a row of weight two and the same row twice, and rows in any
     order, are the same data, to the last bit, to all that follows. Large data are left as they are.
+    With ``keep_order`` rows stay in the order in which they first occur, and data of any size are
+    merged.
     """
-    return merge_groups(data, equal_row_groups(data))
+    groups = equal_row_groups(data, any_size=keep_order)
+    if groups is None or not keep_order:
+        return merge_groups(data, groups)
+    first, group = groups
+    if len(first) == len(group):
+        return data
+    by_occurrence = np.argsort(first)
+    place = np.empty(len(first), np.intp)
+    place[by_occurrence] = np.arange(len(first))
+    return merge_groups(data, (first[by_occurrence], place[group]))
 
 
 def merge_groups(data: LabelledRows, groups: tuple[np.ndarray, np.ndarray] | None) -> LabelledRows:
@@ -182,10 +193,12 @@ def merge_groups(data: LabelledRows, groups: tuple[np.ndarray, np.ndarray] | Non
     return LabelledRows(canonical(data.X[first]), data.target[first], data.classes, weights)
 
 
-def equal_row_groups(data: LabelledRows) -> tuple[np.ndarray, np.ndarray] | None:
+def equal_row_groups(
+    data: LabelledRows, *, any_size: bool = False
+) -> tuple[np.ndarray, np.ndarray] | None:
     """The first row of each group of equal rows, and the group of each row; None for large data."""
     X, target = data.X, data.target
-    if X.shape[0] > MOST_ROWS_TO_MERGE:
+    if X.shape[0] > MOST_ROWS_TO_MERGE and not any_size:
         return None
     keys = row_keys(X)
     order = np.lexsort((target, keys))

@@ -10,6 +10,13 @@ from hyperlocal import (
     LocalCodingSVC,
     LocallyLinearSVC,
     ProfileSVC,
+from hyperlocal import (
+    MEGM,
+    AdaptiveNeighborhoodSVC,
+    LocalCoder,
+    LocalCodingSVC,
+    LocallyLinearSVC,
+    NeighborhoodSVC,
 )
 from hyperlocal.features import AdditiveKernelMap
 
@@ -31,6 +38,14 @@ ESTIMATORS = [
     SupervisedAnchorSVC(
         anchor_epochs=1, multi_class="crammer_singer", keep_if_better=False, tol=0.05
     ),
+    NeighborhoodSVC(),
+    NeighborhoodSVC([3, 6], kernel="linear", sigma=1.0),
+    NeighborhoodSVC(cache_neighborhoods=True),
+    NeighborhoodSVC(kernel="poly"),
+    AdaptiveNeighborhoodSVC(),
+    AdaptiveNeighborhoodSVC(metric="dann"),
+    MEGM(),
+    MEGM(n_neighbors=5),
     LocalCoder(),
     LocalCoder(coding="lle", sparse_output=False),
     LandmarkSVC(),

@@ -12,8 +12,10 @@ from hyperlocal import _core
 from hyperlocal.coding import CODINGS, encode
 from hyperlocal.gates import Gate
 from hyperlocal.lifting import LiftedRows
+from hyperlocal.neighbors import ExactSearch
 from hyperlocal.rows import core_rows
 from hyperlocal.solvers import anchor_descent, dual, sgd
+from hyperlocal.solvers.neighborhood import KernelOptions, NeighborhoodSolver
 from hyperlocal.threads import Workers
 
 from .problems import DTYPES, STORAGES, make_lifted, make_problem, make_rows
@@ -46,7 +48,21 @@ def _kernels(dtype, storage, quadratic):
     for coding in CODINGS:
         codes = encode(X, np.eye(7, 9, dtype=dtype), 4, coding, Workers(1))
         found |= {f"{coding} weights": codes.weights, "distances": codes.distances}
-    return found | _solutions(lifted) | _learned_anchors(X, rows, lifted)
+    return found | _solutions(lifted) | _learned_anchors(X, rows, lifted) | _local_svms(X)
+
+
+def _local_svms(X):
+    options = KernelOptions("rbf", 0.0, 3, 1.0, 1e-8, 10**6)
+    target, workers = np.arange(60, dtype=np.int32) % 3, Workers(1)
+    solver = NeighborhoodSolver(X, target, np.ones(60), 3, options)
+    near = ExactSearch(X).query(X, 12, workers)
+    models, _ = solver.train(X, near, workers)
+    centres = np.arange(60, dtype=np.int32)[::-1].copy()
+    return {
+        "neighbour distances": near.distances,
+        "dual of local SVMs": solver.scores(X, near, workers)[0],
+        "dual of kept SVMs": solver.centre_scores(models, X, centres, workers),
+    }
 
 
 def _solutions(lifted):

@@ -1,0 +1,369 @@
+"""LSVM, LASVM and MEGM: how accurate, which of the paper's claims hold, how fast.
+
+``accuracy`` measures the local SVMs on standard splits, kept models beside them, and the learned
+metric on two-fold cross-validation. ``claims`` varies the size of neighbourhoods and the width of
+the kernel over ten sets. ``race`` runs the same algorithm written as a loop over scikit-learn's
+NearestNeighbors and SVC. Nothing is chosen on any test set: all settings are the defaults or the
+paper's, and ``k`` is shown for several values.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedShuffleSplit
+from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
+
+from common import (
+    Row,
+    argument_parser,
+    environment,
+    print_table,
+    rounded,
+    timed,
+    timed_in_turns,
+    write_result,
+)
+from hyperlocal import MEGM, AdaptiveNeighborhoodSVC, NeighborhoodSVC
+from hyperlocal.datasets import load_dataset
+from hyperlocal.metric_learning import loss_and_gradient
+from hyperlocal.neighbors import ExactSearch, without_self
+from hyperlocal.threads import Workers
+
+N_COMPONENTS = 50
+C = 10.0
+FACTORS = (1, 2, 3, 5, 10)
+NOMINAL = ("hayes-roth", "monks-3", "tic-tac-toe")
+CROSS_VALIDATED = (
+    "balance-scale", "glass", "hayes-roth", "sonar", "hepatitis", "monks-3", "segment",
+    "tic-tac-toe",
+)  # fmt: skip
+LEARNED = ("balance-scale", "tic-tac-toe", "segment", "hayes-roth")
+QUICK_ROWS = 300
+
+
+@dataclass(frozen=True)
+class Split:
+    """Training and test rows, scaled by the training rows alone."""
+
+    X: np.ndarray
+    y: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+
+    def mapped(self, metric: MEGM) -> Split:
+        """Both parts in a learned space."""
+        return Split(metric.transform(self.X), self.y, metric.transform(self.X_test), self.y_test)
+
+
+# ---- data ----------------------------------------------------------------------------------------
+
+
+def standard_split(name: str, *, n_test: int | None = None, quick: bool = False) -> Split:
+    """A published split: digits on 50 principal components or as pixels, letters standardised."""
+    data = load_dataset(name)
+    n_train = 10 * QUICK_ROWS if quick else None
+    n_test = QUICK_ROWS if quick else n_test
+    X, y = data.X_train[:n_train].astype(np.float32), data.y_train[:n_train]
+    X_test, y_test = data.X_test[:n_test].astype(np.float32), data.y_test[:n_test]
+    if name == "mnist":
+        return Split(X / 255, y, X_test / 255, y_test)
+    scaler = StandardScaler() if name == "letter" else PCA(N_COMPONENTS, random_state=0)
+    X = scaler.fit_transform(X)
+    return Split(X, y, scaler.transform(X_test), y_test)
+
+
+def two_folds(name: str, repeats: int, seed: int) -> Iterator[Split]:
+    """Two-fold cross-validation; nominal features one-hot, then all standardised."""
+    X, y = load_dataset(name, return_X_y=True)
+    X = X.astype(np.float64)
+    folds = RepeatedStratifiedKFold(n_splits=2, n_repeats=repeats, random_state=seed)
+    for train, test in folds.split(X, y):
+        steps = [SimpleImputer()] if np.isnan(X).any() else []
+        if name in NOMINAL:
+            steps.append(OneHotEncoder(handle_unknown="ignore", sparse_output=False))
+        scaler = make_pipeline(*steps, StandardScaler()).fit(X[train])
+        yield Split(scaler.transform(X[train]), y[train], scaler.transform(X[test]), y[test])
+
+
+def drawn(
+    name: str, n_train: int, n_test: int, repeats: int, seed: int, *, standardise: bool
+) -> Iterator[Split]:
+    """The paper's protocol for images: a few rows per class, 50 principal components."""
+    X, y = load_dataset(name, return_X_y=True)
+    X = X.astype(np.float64)
+    n_classes = len(np.unique(y))
+    splits = StratifiedShuffleSplit(
+        repeats, train_size=n_train * n_classes, test_size=n_test * n_classes, random_state=seed
+    )
+    for train, test in splits.split(X, y):
+        steps = [PCA(N_COMPONENTS, random_state=0), *([StandardScaler()] if standardise else [])]
+        scaler = make_pipeline(*steps).fit(X[train])
+        yield Split(scaler.transform(X[train]), y[train], scaler.transform(X[test]), y[test])
+
+
+# ---- accuracy ------------------------------------------------------------------------------------
+
+
+def score(model: object, split: Split) -> float:
+    """Accuracy in percent."""
+    return 100 * model.fit(split.X, split.y).score(split.X_test, split.y_test)
+
+
+def accuracy(seed: int, repeats: int, quick: bool) -> list[Row]:
+    """Each method on its sets, at several sizes of neighbourhoods."""
+    rows = []
+
+    def tell(name: str, method: str, accuracy: float, **facts: object) -> None:
+        rows.append(rounded({"set": name, "method": method, **facts, "accuracy %": accuracy}))
+        print_table(rows[-1:])
+
+    for name in ("usps", "letter"):
+        split = standard_split(name, quick=quick)
+        for k in (3, 5, 10):
+            tell(name, "LSVM", score(NeighborhoodSVC(k=k, n_jobs=-1), split), k=k)
+        for k in (3, 5):
+            kept = NeighborhoodSVC(k=k, cache_neighborhoods=True, n_jobs=-1)
+            tell(name, "LSVM, kept models", score(kept, split), k=k)
+    split = standard_split("mnist", n_test=2000, quick=quick)
+    tell("mnist, 2000 test rows", "LSVM", score(NeighborhoodSVC(k=5, n_jobs=-1), split), k=5)
+    splits = list(drawn("orl_faces", 5, 5, 2 if quick else 10, seed, standardise=False))
+    for k in (3, 5, 10):
+        found = [score(NeighborhoodSVC(k=k), split) for split in splits]
+        tell("orl_faces", "LSVM", float(np.mean(found)), k=k)
+    for name in ("monks-3", *LEARNED):
+        splits = list(two_folds(name, repeats, seed))
+        nearest = [score(KNeighborsClassifier(1), split) for split in splits]
+        tell(name, "1-NN", float(np.mean(nearest)))
+        for k in (3, 10):
+            found = [score(NeighborhoodSVC(k=k), split) for split in splits]
+            tell(name, "LSVM", float(np.mean(found)), k=k)
+        if name in LEARNED:
+            found = [score(AdaptiveNeighborhoodSVC(random_state=seed), split) for split in splits]
+            tell(name, "LASVM", float(np.mean(found)), k=3)
+            mapped = [
+                split.mapped(MEGM(random_state=seed).fit(split.X, split.y)) for split in splits
+            ]
+            found = [score(KNeighborsClassifier(1), split) for split in mapped]
+            tell(name, "MEGM + 1-NN", float(np.mean(found)))
+    return rows
+
+
+# ---- claims --------------------------------------------------------------------------------------
+
+
+def claims(seed: int, repeats: int, quick: bool) -> list[Row]:
+    """Accuracy of LSVM and LASVM over k, for σ = 1 and σ local."""
+    rows = []
+    for name in CROSS_VALIDATED[:2] if quick else (*CROSS_VALIDATED, "orl_faces", "usps"):
+        found: dict[tuple[str, str, int], list[float]] = {}
+        for split in claimed_splits(name, repeats, seed):
+            learned = split.mapped(MEGM(random_state=seed).fit(split.X, split.y))
+            for method, part in (("LSVM", split), ("LASVM", learned)):
+                for sigma in (1.0, "local"):
+                    for k in FACTORS:
+                        model = NeighborhoodSVC(k=k, sigma=sigma, C=C, n_jobs=-1)
+                        found.setdefault((method, str(sigma), k), []).append(score(model, part))
+        for method, sigma in (
+            ("LSVM", "1.0"),
+            ("LASVM", "1.0"),
+            ("LSVM", "local"),
+            ("LASVM", "local"),
+        ):
+            row: Row = {"set": name, "method": method, "sigma": sigma.removesuffix(".0")}
+            row |= {f"k={k}": float(np.mean(found[method, sigma, k])) for k in FACTORS}
+            rows.append(rounded(row))
+        print_table(rows[-4:])
+    return rows
+
+
+def claimed_splits(name: str, repeats: int, seed: int) -> Iterator[Split]:
+    """Two-fold cross-validation for the small sets, the paper's draws for the images."""
+    if name == "orl_faces":
+        return drawn(name, 5, 5, repeats, seed, standardise=True)
+    if name == "usps":
+        return drawn(name, 20, 10, repeats, seed, standardise=True)
+    return two_folds(name, repeats, seed)
+
+
+def verdicts(rows: list[Row]) -> list[Row]:
+    """How often each of the paper's claims holds."""
+    told = []
+    for sigma in ("1", "local"):
+        curves = {
+            (row["set"], row["method"]): np.array([row[f"k={k}"] for k in FACTORS])
+            for row in rows
+            if row["sigma"] == sigma
+        }
+        names = sorted({name for name, _ in curves})
+        plain = [curves[name, "LSVM"] for name in names]
+        learned = [curves[name, "LASVM"] for name in names]
+        best = [b.max() >= a.max() for a, b in zip(plain, learned, strict=True)]
+        told.append(
+            {
+                "sigma": sigma,
+                "sets": len(names),
+                "LASVM >= LSVM (best k)": int(np.sum(best)),
+                "LSVM better at k=10 than at k=1": int(sum(a[-1] > a[0] for a in plain)),
+                "mean spread of LSVM over k": float(np.mean([np.ptp(a) for a in plain])),
+                "mean spread of LASVM over k": float(np.mean([np.ptp(b) for b in learned])),
+                "largest spread of LASVM": float(np.max([np.ptp(b) for b in learned])),
+            }
+        )
+    return [rounded(row, 3) for row in told]
+
+
+# ---- speed ---------------------------------------------------------------------------------------
+
+
+def loop_predict(split: Split, n_neighbors: int) -> np.ndarray:
+    """The same algorithm in plain scikit-learn: one SVC after the other for each query."""
+    search = NearestNeighbors(n_neighbors=n_neighbors, algorithm="brute", n_jobs=-1).fit(split.X)
+    distances, indices = search.kneighbors(split.X_test)
+    predicted = np.empty(len(split.X_test), split.y.dtype)
+    for i, (near, distance) in enumerate(zip(indices, distances, strict=True)):
+        labels = split.y[near]
+        present = np.unique(labels)
+        if len(present) == 1:
+            predicted[i] = present[0]
+            continue
+        rows, query = split.X[near], split.X_test[i : i + 1]
+        gamma = 1 / (2 * np.mean(distance.astype(np.float64) ** 2))
+        # Two classes need one machine.
+        positive = present if len(present) > 2 else present[1:]
+        scores = [
+            SVC(C=C, gamma=gamma).fit(rows, labels == label).decision_function(query)[0]
+            for label in positive
+        ]
+        best = int(np.argmax(scores)) if len(present) > 2 else int(scores[0] > 0)
+        predicted[i] = present[best]
+    return predicted
+
+
+def race(seed: int, repeats: int, quick: bool) -> list[Row]:
+    """Seconds of whole predictions, neighbour search included."""
+    rows: list[Row] = []
+    for name, n_test in (("usps", None), ("mnist", 2000)):
+        split = standard_split(name, n_test=n_test, quick=quick)
+        models = {
+            threads: NeighborhoodSVC(k=5, n_jobs=threads).fit(split.X, split.y)
+            for threads in (1, 2)
+        }
+        n_neighbors = models[1].n_neighbors_
+        contenders = {
+            "loop": lambda split=split, n=n_neighbors: loop_predict(split, n),
+            1: lambda split=split, model=models[1]: model.predict(split.X_test),
+            2: lambda split=split, model=models[2]: model.predict(split.X_test),
+        }
+        times = timed_in_turns(contenders, repeats)
+        agree = 100 * float(np.mean(times["loop"].value == times[2].value))
+        for contender, timing in times.items():
+            rows.append(
+                rounded(
+                    {
+                        "set": name,
+                        "what": f"predict {len(split.X_test)} rows",
+                        "how": contender if contender == "loop" else f"{contender} threads",
+                        "best s": timing.best,
+                        "median s": timing.median,
+                        "times faster": times["loop"].best / timing.best,
+                        "same labels %": agree,
+                    }
+                )
+            )
+        rows.append(kept_row(name, split, times[2].best, repeats))
+        print_table(rows[-4:])
+    rows.append(whole_mnist(quick))
+    rows.extend(gradient_rows(repeats, quick))
+    print_table(rows[-3:])
+    return rows
+
+
+def kept_row(name: str, split: Split, own_seconds: float, repeats: int) -> Row:
+    """Prediction by kept models, beside one SVM per query."""
+    fit = timed(
+        lambda: NeighborhoodSVC(k=5, cache_neighborhoods=True, n_jobs=2).fit(split.X, split.y)
+    )
+    timing = timed(lambda: fit.value.predict(split.X_test), repeats)
+    return rounded(
+        {
+            "set": name,
+            "what": f"predict {len(split.X_test)} rows",
+            "how": "kept models, 2 threads",
+            "fit s": fit.best,
+            "centres": len(fit.value.centres_),
+            "best s": timing.best,
+            "median s": timing.median,
+            "times faster than one SVM per query": own_seconds / timing.best,
+        }
+    )
+
+
+def whole_mnist(quick: bool) -> Row:
+    """All 10,000 test rows."""
+    split = standard_split("mnist", quick=quick)
+    model = NeighborhoodSVC(k=5, n_jobs=2).fit(split.X, split.y)
+    timing = timed(lambda: model.score(split.X_test, split.y_test))
+    return rounded(
+        {
+            "set": "mnist",
+            "what": f"predict {len(split.X_test)} rows",
+            "how": "2 threads, whole test set",
+            "best s": timing.best,
+            "accuracy %": 100 * timing.value,
+        }
+    )
+
+
+def gradient_rows(repeats: int, quick: bool) -> Iterator[Row]:
+    """One gradient of MEGM, exact and over 50 neighbours."""
+    split = standard_split("usps", quick=quick)
+    X = split.X.astype(np.float64)
+    classes, target = np.unique(split.y, return_inverse=True)
+    one_hot, target = np.eye(len(classes))[target], target.astype(np.int32)
+    with Workers(2) as workers:
+        A = MEGM()._start(X, np.random.default_rng(0), workers)
+        found = ExactSearch(X @ A.T).query(X @ A.T, 51, workers)
+        near = without_self(found, np.arange(len(X))).indices
+        for how, lists in (("all pairs", None), ("50 neighbours", near)):
+            timing = timed(
+                lambda lists=lists: loss_and_gradient(A, X, target, one_hot, workers, lists),
+                repeats,
+            )
+            yield rounded(
+                {
+                    "set": "usps",
+                    "what": f"MEGM gradient, {len(X)} × {X.shape[1]}",
+                    "how": f"{how}, 2 threads",
+                    "best s": timing.best,
+                    "median s": timing.median,
+                }
+            )
+
+
+def main() -> None:
+    """Run what was asked for."""
+    parser = argument_parser(__doc__, repeats=5)
+    parser.add_argument("what", choices=["accuracy", "claims", "race"])
+    arguments = parser.parse_args()
+    warnings.simplefilter("error", ConvergenceWarning)
+    record = environment(arguments.seed)
+    run = {"accuracy": accuracy, "claims": claims, "race": race}[arguments.what]
+    rows = run(arguments.seed, arguments.repeats, arguments.quick)
+    if arguments.what == "claims":
+        record["verdicts"] = verdicts(rows)
+        print_table(record["verdicts"], "What holds")
+    write_result(f"neighborhood_{arguments.what}", record, rows, tracked=not arguments.quick)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+// The k nearest of many rows, for a block of queries, over tiles of rows.
+//
+// The caller gives products of the queries with one tile of rows after the other (GEMMs). They only
+// rank the rows, within the rounding error of the products; what may be among the k nearest is kept
+// and measured again, for dense rows from the differences. So the answer is exact whatever the
+// tiles: ordered by distance as computed here, equal distances by the row's index.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "rows.hpp"
+
+namespace hyperlocal {
+
+// ‖x − row‖² for one x after the other and any rows.
+template <class T>
+class DistanceFrom {
+ public:
+  explicit DistanceFrom(const Rows<T>& rows)
+      : rows_(rows), dense_x_(rows.is_dense() ? 0 : static_cast<std::size_t>(rows.width())) {}
+
+  void set(const RowView<T>& x) {
+    if (!rows_.is_dense()) {
+      scatter(T(0));
+      x_ = x;
+      own_ = squared_norm(x);
+      scatter(T(1));
+    }
+    x_ = x;
+  }
+
+  HYPERLOCAL_INLINE T operator()(Index row) {
+    const RowView<T> v = rows_.fetch(row, buffer_);
+    if (v.is_dense()) return squared_difference(v.values, x_.values, v.size);
+    const double norm = squared_norm(v);
+    const double distance = own_ - 2 * exact_dot(v, dense_x_.data()) + norm;
+    // Below the rounding error of the sum it is a distance of zero.
+    return static_cast<T>(distance > 1e-14 * (own_ + norm) ? distance : 0);
+  }
+
+ private:
+  void scatter(T factor) {
+    for (Index v = 0; v < x_.size; ++v) dense_x_[x_.columns[v]] = factor * x_.values[v];
+  }
+
+  const Rows<T>& rows_;
+  std::vector<T> dense_x_;  // sparse rows: x written out
+  RowBuffer<T> buffer_;
+  RowView<T> x_{nullptr, nullptr, 0, true};
+  double own_ = 0;
+};
+
+template <class T>
+class NearestRows {
+ public:
+  NearestRows(Index n_queries, Index k)
+      : k_(k), queries_(static_cast<std::size_t>(n_queries)), n_seen_(0) {
+    for (Query& query : queries_) query.next_cut = first_cut();
+  }
+
+  Index n_queries() const { return static_cast<Index>(queries_.size()); }
+  Index n_seen() const { return n_seen_; }
+  Index k() const { return k_; }
+
+  // The next n rows: `products` is queries × n, `half_norms` holds their ½ v·v, and `slack` bounds
+  // the error of the difference of two keys ½ v·v − x·v, per query.
+  void add(const T* products, const T* half_norms, const T* slack, Index n) {
+    for (Index q = 0; q < n_queries(); ++q) {
+      queries_[q].slack = slack[q];
+      scan(queries_[q], products + q * n, half_norms, n);
+    }
+    n_seen_ += n;
+  }
+
+  // Measures what is left, and writes the k nearest, nearest first.
+  void finish(const Rows<T>& rows, const Rows<T>& queries, Index begin, Column* chosen,
+              T* distances) {
+    DistanceFrom<T> distance(rows);
+    RowBuffer<T> buffer;
+    for (Index q = 0; q < n_queries(); ++q) {
+      std::vector<Candidate>& found = queries_[q].found;
+      if (static_cast<Index>(found.size()) >= k_) cut(queries_[q]);
+      if (static_cast<Index>(found.size()) < k_)
+        throw std::invalid_argument("products and slack must be numbers");
+      distance.set(queries.fetch(begin + q, buffer));
+      for (Candidate& candidate : found) candidate.first = distance(candidate.second);
+      std::partial_sort(found.begin(), found.begin() + k_, found.end());
+      for (Index j = 0; j < k_; ++j) {
+        *chosen++ = found[j].second;
+        *distances++ = found[j].first;
+      }
+    }
+  }
+
+ private:
+  using Candidate = std::pair<T, Column>;
+
+  struct Query {
+    std::vector<Candidate> found;
+    T bound = std::numeric_limits<T>::infinity();
+    T slack = 0;
+    std::size_t next_cut = 0;
+  };
+
+  std::size_t first_cut() const { return static_cast<std::size_t>(4 * k_ + 64); }
+
+  HYPERLOCAL_INLINE void scan(Query& query, const T* products, const T* half_norms, Index n) {
+    // Few rows come near: whole chunks are passed over by one count.
+    constexpr Index chunk = 32;
+    for (Index start = 0; start < n; start += chunk) {
+      const Index end = std::min(start + chunk, n);
+      int n_near = 0;
+      for (Index j = start; j < end; ++j)
+        n_near += half_norms[j] - products[j] <= query.bound ? 1 : 0;
+      if (n_near == 0) continue;
+      for (Index j = start; j < end; ++j) {
+        const T key = half_norms[j] - products[j];
+        if (key <= query.bound) query.found.push_back({key, static_cast<Column>(n_seen_ + j)});
+      }
+      if (query.found.size() >= query.next_cut) cut(query);
+    }
+  }
+
+  // Drops what cannot be among the k nearest; ties within the slack all stay.
+  void cut(Query& query) {
+    std::vector<Candidate>& found = query.found;
+    const auto kth = found.begin() + (k_ - 1);
+    std::nth_element(found.begin(), kth, found.end());
+    query.bound = kth->first + query.slack;
+    const T bound = query.bound;
+    found.erase(
+        std::remove_if(kth, found.end(), [=](const Candidate& c) { return c.first > bound; }),
+        found.end());
+    query.next_cut = std::max(first_cut(), 2 * found.size());
+  }
+
+  Index k_;
+  std::vector<Query> queries_;
+  Index n_seen_;
+};
+
+}  // namespace hyperlocal

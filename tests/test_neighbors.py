@@ -1,0 +1,146 @@
+"""Tests of hyperlocal.neighbors: exact, tree and approximate searches for the nearest rows."""
+
+import sys
+import types
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from hyperlocal import neighbors
+from hyperlocal.neighbors import ExactSearch, Neighbors, TreeSearch, make_search, without_self
+from hyperlocal.threads import Workers
+from reference.neighborhood import nearest_rows
+from reference.problems import TOLERANCE, every_storage, make_rows
+from reference.rows import written_out
+
+ONE_THREAD = Workers(1)
+
+integer_rows = st.tuples(st.integers(1, 3), st.integers(1, 4), st.integers(1, 30)).flatmap(
+    lambda shape: st.tuples(
+        arrays(np.float64, (shape[1], shape[0]), elements=st.integers(-2, 2).map(float)),
+        arrays(np.float64, (shape[2], shape[0]), elements=st.integers(-2, 2).map(float)),
+        st.integers(1, shape[2]),
+    )
+)
+
+
+@every_storage
+@pytest.mark.parametrize("k", [1, 7, 300])
+def test_the_nearest_rows_are_found(dtype, storage, k):
+    """Rows and distances are those of a plain computation."""
+    X = make_rows(dtype, storage, n_rows=300, n_features=6)
+    queries = make_rows(dtype, storage, n_rows=40, n_features=6, seed=1)
+    found = ExactSearch(X).query(queries, k, ONE_THREAD)
+    _, distances = nearest_rows(written_out(X), written_out(queries), k)
+    assert found.indices.dtype == np.int32
+    assert found.distances.dtype == X.dtype
+    np.testing.assert_allclose(found.distances, distances, atol=100 * TOLERANCE[dtype])
+    assert all(len(set(row)) == k for row in found.indices.tolist())
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e4])
+@given(integer_rows)
+def test_equal_distances_are_ordered_by_row(shift, drawn):
+    """Of equally near rows the first come first, also far from the origin."""
+    queries, X, k = drawn
+    expected, _ = nearest_rows(X, queries, k)
+    found = ExactSearch(X + shift).query(queries + shift, k, ONE_THREAD)
+    np.testing.assert_array_equal(found.indices, expected)
+    sparse = ExactSearch(sp.csr_array(X)).query(sp.csr_array(queries), k, ONE_THREAD)
+    np.testing.assert_array_equal(sparse.indices, expected)
+
+
+@every_storage
+def test_tiles_blocks_and_threads_do_not_matter(dtype, storage, monkeypatch):
+    """The answer is the same to the last bit however the work is cut."""
+    X = make_rows(dtype, storage, n_rows=900, n_features=5)
+    queries = make_rows(dtype, storage, n_rows=300, n_features=5, seed=1)
+    whole = ExactSearch(X).query(queries, 9, ONE_THREAD)
+    monkeypatch.setattr(neighbors, "ROWS_PER_TILE", 70)
+    monkeypatch.setattr(neighbors, "QUERIES_PER_BLOCK", 17)
+    with Workers(2) as two_threads:
+        cut = ExactSearch(X).query(queries, 9, two_threads)
+    np.testing.assert_array_equal(cut.indices, whole.indices)
+    np.testing.assert_array_equal(cut.distances, whole.distances)
+
+
+def test_many_equal_rows_are_no_trouble():
+    """Ten thousand ties: the first rows are found."""
+    found = ExactSearch(np.ones((10_000, 3), np.float32)).query(
+        np.zeros((2, 3), np.float32), 5, ONE_THREAD
+    )
+    np.testing.assert_array_equal(found.indices, [[0, 1, 2, 3, 4]] * 2)
+
+
+@pytest.mark.parametrize("n_features", [4, 20])
+def test_trees_agree_with_the_exact_search(n_features):
+    """A k-d tree and a ball tree find the same rows."""
+    rng = np.random.default_rng(0)
+    X, queries = rng.normal(size=(400, n_features)), rng.normal(size=(50, n_features))
+    exact = ExactSearch(X).query(queries, 8, ONE_THREAD)
+    tree = TreeSearch(X).query(queries, 8, ONE_THREAD)
+    np.testing.assert_array_equal(tree.indices, exact.indices)
+    np.testing.assert_allclose(tree.distances, exact.distances)
+
+
+def test_trees_order_equal_distances_by_row():
+    """Equal rows come in their order."""
+    found = TreeSearch(np.zeros((6, 2))).query(np.zeros((1, 2)), 6, ONE_THREAD)
+    np.testing.assert_array_equal(found.indices, [np.arange(6)])
+
+
+def test_trees_need_dense_rows():
+    """The error names the argument and the remedy."""
+    with pytest.raises(ValueError, match="algorithm='exact'"):
+        make_search("tree", sp.csr_array(np.eye(3)), 1, 0)
+
+
+class FakeIndex:
+    """What pynndescent's index does, exactly."""
+
+    def __init__(self, X, n_neighbors, random_state):
+        self.X, self.made_with = X, (n_neighbors, random_state)
+
+    def prepare(self):
+        """Nothing to do."""
+
+    def query(self, queries, k):
+        """Rows and distances."""
+        indices, squared = nearest_rows(self.X, queries, k)
+        return indices, np.sqrt(squared)
+
+
+def test_the_approximate_index_is_asked(monkeypatch):
+    """An index is built for a few more neighbours than asked for, with the seed."""
+    monkeypatch.setitem(sys.modules, "pynndescent", types.SimpleNamespace(NNDescent=FakeIndex))
+    X = make_rows(n_rows=60)
+    search = make_search("approximate", X, 40, 7)
+    assert search._index.made_with == (41, 7)
+    found = search.query(X[:5], 3, ONE_THREAD)
+    np.testing.assert_array_equal(found.indices, nearest_rows(X, X[:5], 3)[0])
+
+
+def test_a_missing_index_says_what_to_install(monkeypatch):
+    """Without pynndescent the error names the extra."""
+    monkeypatch.setitem(sys.modules, "pynndescent", None)
+    with pytest.raises(ImportError, match=r"hyperlocal\[approximate\]"):
+        make_search("approximate", make_rows(), 3, 0)
+
+
+def test_own_rows_are_left_out():
+    """A row is not its own neighbour, wherever it stands in the list."""
+    X = np.array([[0.0], [0.0], [1.0], [3.0]])
+    found = ExactSearch(X).query(X, 3, ONE_THREAD)
+    left = without_self(found, np.arange(4))
+    np.testing.assert_array_equal(left.indices, [[1, 2], [0, 2], [0, 1], [2, 0]])
+
+
+def test_fewer_neighbours_are_the_first_ones():
+    """``first`` cuts the lists."""
+    found = Neighbors(np.arange(6).reshape(2, 3), np.arange(6.0).reshape(2, 3))
+    np.testing.assert_array_equal(found.first(2).indices, [[0, 1], [3, 4]])
+    assert found.first(2).distances.flags.c_contiguous
