@@ -5,8 +5,19 @@ Kernel-SVM accuracy at linear-SVM cost, with an exact linear explanation of ever
 
 from importlib.metadata import version
 
+from .estimators.kernel_pegasos import KernelPegasosSVC
 from .estimators.local_coding import LocalCoder, LocalCodingSVC
 from .estimators.locally_linear import LocallyLinearSVC
+from .estimators.pegasos import PegasosRegressor, PegasosSVC
+from .estimators.sdca import SDCASVC
 
 __version__ = version("hyperlocal")
-__all__ = ["LocalCoder", "LocalCodingSVC", "LocallyLinearSVC"]
+__all__ = [
+    "SDCASVC",
+    "KernelPegasosSVC",
+    "LocalCoder",
+    "LocalCodingSVC",
+    "LocallyLinearSVC",
+    "PegasosRegressor",
+    "PegasosSVC",
+]
