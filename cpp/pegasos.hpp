@@ -3,7 +3,8 @@
 //     min λ/2‖W‖² + (1/N) Σ_i c_i ℓ_i(W),   step 1/(λt) at batch A number t:
 //     W ← (1 − 1/t) W + 1/(λt|A|) Σ_{i in A} c_i g_i [x_i; B],   g = −∂ℓ/∂f before the step,
 // and, if asked to, W is pulled back to a ball that holds the optimum. The first step forgets
-// whatever W was before.
+// whatever W was before. The slope of the squared hinge has no bound, and plain steps would run
+// away: its g is that of the margin after the row's own step of length 1/(λt) (implicit steps).
 //
 // W = scale · V: the shrink costs one product, and V is touched only where a row is not zero. An
 // average of the iterates, in which iterate t weighs t³ so that early ones fade, is kept the same
@@ -146,12 +147,14 @@ class PegasosRun {
     for (Index i = 0; i < size; ++i) look_at(batch[i], pulls_of(i));
     shrink();
     const double length = 1 / (schedule_.lambda * state_.steps * double(size));
+    if (has_ball()) keep_digits(batch, size, length);
     for (Index i = 0; i < size; ++i) move(batch[i], pulls_of(i), length);
-    if (std::isfinite(schedule_.radius)) project();
+    if (has_ball()) project();
     for (Index c = begin_; c < end_; ++c) finish(c);
   }
 
  private:
+  bool has_ball() const { return std::isfinite(schedule_.radius); }
   double* pulls_of(Index i) { return pulls_.data() + i * problem_.n_columns; }
   T* scaled(Index column) { return state_.scaled + column * width_; }
   double* past(Index column) { return state_.past + column * width_; }
@@ -162,6 +165,40 @@ class PegasosRun {
       scores_[c] =
           state_.columns[c].scale * double(affine_dot(x, problem_.bias, scaled(c), width_));
     pegasos_pulls(problem_, row, scores_.data(), begin_, end_, pulls);
+    if (problem_.loss != Loss::squared_hinge) return;
+    // A pull g moves the margin by g times this: once per column that it moves.
+    const double moves = problem_.coupling == Coupling::crammer_singer ? 2 : 1;
+    const double length = double(problem_.costs[row]) / (schedule_.lambda * (state_.steps + 1));
+    const double damping = 1 / (1 + 2 * moves * length * affine_norm(x));
+    for (Index c = begin_; c < end_; ++c) pulls[c] *= damping;
+  }
+
+  double affine_norm(const RowView<T>& x) const {
+    return squared_norm(x) + double(problem_.bias) * double(problem_.bias);
+  }
+
+  // A long step that is pulled back leaves V large and its scale small, and M V − U would be the
+  // difference of two numbers much larger than itself. Before that, U takes over M V.
+  void keep_digits(const Index* batch, Index size, double length) {
+    if (state_.past == nullptr) return;
+    const double all = 0.5 * state_.steps * (state_.steps + 1);
+    for (Index c = begin_; c < end_; ++c) {
+      PegasosColumn& column = state_.columns[c];
+      if (column.mass == 0) continue;
+      double reach = std::sqrt(std::max(0.0, column.squared_norm));
+      for (Index i = 0; i < size; ++i) {
+        if (pulls_of(i)[c] == 0) continue;
+        const RowView<T> x = problem_.rows.fetch(batch[i], buffer_);
+        const double factor = std::abs(pulls_of(i)[c]) * double(problem_.costs[batch[i]]) * length;
+        reach += factor / column.scale * std::sqrt(affine_norm(x));
+      }
+      constexpr double most = 16;  // times the sum of the iterates
+      if (column.mass * reach <= most * all * all * schedule_.radius) continue;
+      const T* v = scaled(c);
+      double* u = past(c);
+      for (Index i = 0; i < width_; ++i) u[i] -= column.mass * double(v[i]);
+      column.mass = 0;
+    }
   }
 
   void shrink() {
@@ -183,11 +220,9 @@ class PegasosRun {
       if (pulls[c] == 0) continue;
       PegasosColumn& column = state_.columns[c];
       const double factor = pulls[c] * double(problem_.costs[row]) * length / column.scale;
-      if (std::isfinite(schedule_.radius)) {
-        const double bias = problem_.bias;
-        const double row_norm = squared_norm(x) + bias * bias;
+      if (has_ball()) {
         const double product = affine_dot(x, problem_.bias, scaled(c), width_);
-        column.squared_norm += 2 * factor * product + factor * factor * row_norm;
+        column.squared_norm += 2 * factor * product + factor * factor * affine_norm(x);
       }
       affine_add(x, problem_.bias, static_cast<T>(factor), scaled(c), width_);
       if (state_.past != nullptr)

@@ -145,7 +145,6 @@ def sgd_epoch(
     column_begin: int,
     column_end: int,
 ) -> None: ...
-
 def pegasos_epoch(
     rows: _Rows,
     bias: float,

@@ -107,9 +107,7 @@ class Kernel:
         return values
 
 
-def fit_kernel(
-    kind: Any, gamma: Any, degree: int, coef0: float, constant: float, X: Any
-) -> Kernel:
+def fit_kernel(kind: Any, gamma: Any, degree: int, coef0: float, constant: float, X: Any) -> Kernel:
     """The kernel for training rows; raises where they do not fit together.
 
     ``gamma="scale"`` is one over the number of features times their variance, as in scikit-learn's
@@ -117,7 +115,7 @@ def fit_kernel(
     """
     if kind in NEEDS_HISTOGRAMS and X.shape[0] and X.min() < 0:
         raise ValueError(
-            f"kernel='{kind}' compares histograms, but X contains negative values; use another "
+            f"Negative values in data X, but kernel='{kind}' compares histograms; use another "
             "kernel, or features of at least 0."
         )
     if gamma == "scale":

@@ -34,6 +34,7 @@ from ..validation import (
     make_generator,
     merge_equal_rows,
 )
+from .pegasos import check_regularization, lambda_of
 
 MEGABYTE = 1e6
 ROWS_PER_PREDICTION_BLOCK = 1024
@@ -50,8 +51,9 @@ class KernelPegasosSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    regularization : float, default=1e-4
-        ``λ``; ``1/(CN)`` in the terms of scikit-learn's ``SVC``.
+    regularization : float or "auto", default="auto"
+        ``λ``; ``1/(CN)`` in the terms of scikit-learn's ``SVC``. "auto" is one over the sum of the
+        sample weights: C = 1. The smaller, the more epochs are needed.
     kernel : {"rbf", "linear", "poly", "chi2", "intersection", "precomputed"} or callable, \
 default="rbf"
         ``exp(−γ‖x − x'‖²)``; ``x·x'``; ``(γ x·x' + coef0)^degree``;
@@ -69,8 +71,9 @@ default="rbf"
         Return an average of the iterates in which iterate ``t`` weighs ``t³``, instead of the last.
     max_iter : int, default=100
         The most epochs.
-    tol : float, default=1e-2
-        Stop when three epochs in a row lower the estimated objective by less than this share.
+    tol : float, default=0.1
+        Duality gap at which to stop, relative to the objective. Pegasos halves its gap by doubling
+        the epochs; predictions settle long before it is small.
     intercept_scaling : float, default=1.0
         The constant feature; the intercept is penalised like the weights. 0: no intercept.
     cache_size : float, default=500
@@ -95,12 +98,13 @@ default="rbf"
     intercept_ : ndarray of shape (n_columns,)
     objective_, dual_objective_, duality_gap_ : float
         ``λ/2‖w‖² + (1/N) Σ_i ℓ_i``, a lower bound of its optimum, and their difference.
-    gamma_ : float
+    regularization_, gamma_ : float
+        What "auto" and "scale" stand for.
     n_iter_ : int
         Epochs run.
     t_ : int
         Rows visited.
-    history_ : list of (epoch, estimated objective, NaN)
+    history_ : list of (epoch, objective, duality gap)
     classes_ : ndarray of shape (n_classes,)
     n_samples_fit_ : int
         Rows of the training data.
@@ -122,7 +126,7 @@ default="rbf"
     >>> from sklearn.datasets import make_moons
     >>> from hyperlocal import KernelPegasosSVC
     >>> X, y = make_moons(300, noise=0.1, random_state=0)
-    >>> model = KernelPegasosSVC(1e-3, random_state=0).fit(X[:200], y[:200])
+    >>> model = KernelPegasosSVC(random_state=0).fit(X[:200], y[:200])
     >>> bool(model.score(X[200:], y[200:]) > 0.95)
     True
     """
@@ -131,7 +135,7 @@ default="rbf"
 
     def __init__(
         self,
-        regularization: float = 1e-4,
+        regularization: Any = "auto",
         *,
         kernel: Any = "rbf",
         gamma: Any = "scale",
@@ -140,7 +144,7 @@ default="rbf"
         sampling: str = "permutation",
         average: bool = True,
         max_iter: int = 100,
-        tol: float = 1e-2,
+        tol: float = 0.1,
         intercept_scaling: float = 1.0,
         cache_size: float = 500,
         class_weight: Any = None,
@@ -194,11 +198,12 @@ default="rbf"
         if n_columns == 2:
             target, n_columns = np.where(target == 1, 0, -1).astype(np.int32), 1
         costs = data.sample_weight * (len(target) / data.sample_weight.sum())
+        self.regularization_ = lambda_of(self.regularization, data.sample_weight)
         monitor = EpochMonitor(self, self.max_iter, self.verbose)
         try:
             with Workers(self.n_jobs) as workers:
                 result = kernel_pegasos.solve(
-                    source, target, costs, n_columns, lambda_=float(self.regularization),
+                    source, target, costs, n_columns, lambda_=self.regularization_,
                     sampling=self.sampling, average=bool(self.average), tol=self.tol,
                     max_iter=self.max_iter, cache_bytes=self.cache_size * MEGABYTE,
                     rng=make_generator(self.random_state), workers=workers, monitor=monitor.epoch,
@@ -259,7 +264,7 @@ default="rbf"
         return self._kernel(rows, self.support_vectors_[begin:end])
 
     def _check_arguments(self) -> None:
-        check_number("regularization", self.regularization)
+        check_regularization(self.regularization)
         check_kernel_arguments(self.kernel, self.gamma, self.degree, self.coef0)
         check_choice("sampling", self.sampling, SAMPLINGS)
         check_flag("average", self.average)
@@ -303,9 +308,8 @@ default="rbf"
         if not (result.converged or result.stopped):
             share = result.duality_gap / result.objective if result.objective else np.nan
             warnings.warn(
-                f"Pegasos was stopped after {result.n_iter} epochs before the objective settled to "
-                f"tol={self.tol:g} (relative duality gap {share:.1e}); raise max_iter, tol or "
-                "regularization.",
+                f"Pegasos was stopped after {result.n_iter} epochs at a relative duality gap of "
+                f"{share:.1e}, above tol={self.tol:g}; raise max_iter, tol or regularization.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -33,7 +33,20 @@ from .linear import LinearModel
 from .local_model import _loss_is_log
 
 # What a fresh fit must not find from an earlier one.
-FITTED_STATE = ("classes_", "_weights", "_state", "_stream_rng")
+FITTED_STATE = ("classes_", "regularization_", "_weights", "_state", "_stream_rng")
+
+
+def check_regularization(regularization: Any) -> None:
+    """Raise unless λ is "auto" or a positive number."""
+    if isinstance(regularization, str):
+        check_choice("regularization", regularization, ["auto"])
+    else:
+        check_number("regularization", regularization)
+
+
+def lambda_of(regularization: Any, sample_weight: np.ndarray) -> float:
+    """λ as a number: "auto" is one over the rows' weight, C = 1 in the terms of other SVMs."""
+    return 1 / float(sample_weight.sum()) if regularization == "auto" else float(regularization)
 
 
 class PegasosEstimator(CallbackSupportMixin):
@@ -46,12 +59,13 @@ class PegasosEstimator(CallbackSupportMixin):
     _projects = False
 
     def _check_schedule(self) -> None:
-        check_number("regularization", self.regularization)
+        check_regularization(self.regularization)
         check_number("batch_size", self.batch_size, integer=True, above=1, inclusive=True)
         check_choice("sampling", self.sampling, pegasos.SAMPLINGS)
         check_flag("average", self.average)
         check_number("max_iter", self.max_iter, integer=True, above=1, inclusive=True)
-        check_number("tol", self.tol, inclusive=True)
+        if self.tol is not None:
+            check_number("tol", self.tol, inclusive=True)
         check_number("intercept_scaling", self.intercept_scaling, inclusive=True)
         check_n_jobs(self.n_jobs)
         if not isinstance(self.verbose, bool):
@@ -70,10 +84,12 @@ class PegasosEstimator(CallbackSupportMixin):
         return (data.sample_weight * (self._rows_seen / self._weight_seen)).astype(data.X.dtype)
 
     def _shared_parts(self, data: LabelledRows, workers: Workers) -> dict[str, Any]:
+        if self.regularization != "auto" or not hasattr(self, "regularization_"):
+            self.regularization_ = lambda_of(self.regularization, data.sample_weight)
         return {
             "X": data.X,
             "costs": self._costs(data),
-            "lambda_": float(self.regularization),
+            "lambda_": self.regularization_,
             "bias": float(self.intercept_scaling),
             "workers": workers,
         }
@@ -107,6 +123,11 @@ class PegasosEstimator(CallbackSupportMixin):
         return SolverResult(weights[None], batches, objective, np.nan, True)
 
     def _take(self, result: SolverResult) -> None:
+        if not np.isfinite(result.objective):
+            raise ValueError(
+                f"Pegasos overflowed in {result.weights.dtype}: its first steps have the length "
+                "1/regularization. Raise regularization or scale the features."
+            )
         self._weights = result.weights
         self._bias, self._unit_rows = float(self.intercept_scaling), False
         self.n_iter_ = result.n_iter
@@ -131,10 +152,12 @@ class PegasosSVC(PegasosEstimator, LinearModel):
 
     Parameters
     ----------
-    regularization : float, default=1e-4
-        ``λ``; ``1/(CN)`` in the terms of :class:`SDCASVC`.
+    regularization : float or "auto", default="auto"
+        ``λ``; ``1/(CN)`` in the terms of :class:`SDCASVC`. "auto" is one over the sum of the sample
+        weights, C = 1; ``partial_fit`` then takes those of its first batch.
     loss : {"hinge", "squared_hinge", "log"}, default="hinge"
-        "log" gives ``predict_proba``.
+        "log" gives ``predict_proba``. The squared hinge takes implicit steps: it is pulled by the
+        slack that is left after the step, since its slope has no bound.
     multi_class : {"ovr", "crammer_singer", "multinomial"}, default="ovr"
         One problem per class against the rest; one margin between the true class and its best
         rival (hinge losses); or multinomial logistic regression (``loss="log"``).
@@ -147,10 +170,11 @@ class PegasosSVC(PegasosEstimator, LinearModel):
         mean loss at zero (1 for the hinge); it holds the optimum.
     average : bool, default=True
         Return an average of the iterates in which iterate ``t`` weighs ``t³``, instead of the last.
-    max_iter : int, default=100
+    max_iter : int, default=1000
         The most epochs.
-    tol : float, default=1e-3
-        Stop when three epochs in a row lower the objective by less than this share.
+    tol : float or None, default=1e-3
+        Stop when three epochs in a row, after the first ``1/λ`` steps, lower the objective by less
+        than this share. None: run ``max_iter`` epochs.
     intercept_scaling : float, default=1.0
         The constant feature; the intercept is penalised like the weights. 0: no intercept.
     class_weight : dict, "balanced" or None, default=None
@@ -174,6 +198,8 @@ class PegasosSVC(PegasosEstimator, LinearModel):
         Epochs run (batches given, for ``partial_fit``).
     t_ : int
         Steps made.
+    regularization_ : float
+        The ``λ`` that "auto" stands for.
     history_ : list of (epoch, objective, NaN)
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -193,14 +219,14 @@ class PegasosSVC(PegasosEstimator, LinearModel):
     >>> from sklearn.datasets import load_iris
     >>> from hyperlocal import PegasosSVC
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = PegasosSVC(1e-3, multi_class="crammer_singer", random_state=0).fit(X, y)
+    >>> model = PegasosSVC(multi_class="crammer_singer", random_state=0).fit(X, y)
     >>> bool(model.score(X, y) > 0.9)
     True
     """
 
     def __init__(
         self,
-        regularization: float = 1e-4,
+        regularization: Any = "auto",
         *,
         loss: str = "hinge",
         multi_class: str = "ovr",
@@ -208,8 +234,8 @@ class PegasosSVC(PegasosEstimator, LinearModel):
         sampling: str = "permutation",
         project: bool = False,
         average: bool = True,
-        max_iter: int = 100,
-        tol: float = 1e-3,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
         intercept_scaling: float = 1.0,
         class_weight: Any = None,
         n_jobs: int | None = None,
@@ -348,15 +374,15 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
-    regularization : float, default=1e-4
+    regularization : float or "auto", default="auto"
         ``λ``; ``1/(CN)`` in the terms of scikit-learn's ``LinearSVR``.
     epsilon : float, default=0.0
         Half the width of the tube, in units of ``y``.
     batch_size : int, default=1
     sampling : {"permutation", "fixed_permutation", "replacement"}, default="permutation"
     average : bool, default=True
-    max_iter : int, default=100
-    tol : float, default=1e-3
+    max_iter : int, default=1000
+    tol : float or None, default=1e-3
     intercept_scaling : float, default=1.0
     n_jobs : int or None, default=None
     random_state : int, RandomState instance or None, default=None
@@ -370,6 +396,7 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator):
     objective_ : float
     n_iter_ : int
     t_ : int
+    regularization_ : float
     history_ : list of (epoch, objective, NaN)
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -389,14 +416,14 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator):
 
     def __init__(
         self,
-        regularization: float = 1e-4,
+        regularization: Any = "auto",
         *,
         epsilon: float = 0.0,
         batch_size: int = 1,
         sampling: str = "permutation",
         average: bool = True,
-        max_iter: int = 100,
-        tol: float = 1e-3,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
         intercept_scaling: float = 1.0,
         n_jobs: int | None = None,
         random_state: Any = None,

@@ -12,7 +12,6 @@ and is kept for the row's next visit, as long as tiles fit into the cache.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -23,10 +22,12 @@ from .. import _core
 from ..kernels import Kernel
 from ..rows import take_rows
 from ..threads import Workers, row_blocks
-from .pegasos import EPOCHS_WITHOUT_PROGRESS, visit_orders
+from .pegasos import visit_orders
 
 ROWS_PER_BLOCK = 512
 ROWS_PER_TILE = 256
+# The first epoch after which the gap is computed; each next one is half as far again.
+FIRST_CHECK = 3
 
 Monitor = Callable[..., bool]
 
@@ -156,7 +157,8 @@ class KernelResult:
         Epochs run, and visits made.
     objective, duality_gap : float
     converged, stopped : bool
-    history : list of (epoch, estimated objective, NaN)
+    history : list of (epoch, objective, duality gap)
+        What the checks found.
     """
 
     support: np.ndarray
@@ -188,15 +190,16 @@ def solve(
 ) -> KernelResult:
     """Minimise ``λ/2‖w‖² + (1/N) Σ_i c_i hinge_i``, each column by itself.
 
-    An epoch tells an estimate of the objective for free: the losses that rows had when they were
-    visited. The run ends when a few epochs in a row lower it by less than ``tol``, relatively.
+    Ends when the duality gap is at most ``tol`` times the objective. Computing it costs about as
+    much as an epoch, so it is checked after epochs that lie further and further apart. The monitor
+    is told an estimate of the objective that comes for free: from losses of rows when visited.
     """
     support = Support(source, n_columns, cache_bytes, workers)
     squared_norms = np.zeros(n_columns)
     orders = visit_orders(source.n_rows, sampling, rng)
     history: list[tuple[int, float, float]] = []
-    best, number, steps, idle, stop = math.inf, 0, 0, 0, False
-    while not stop and idle < EPOCHS_WITHOUT_PROGRESS and number < max_iter:
+    number, steps, next_check, converged, stop = 0, 0, FIRST_CHECK, False, False
+    while not (converged or stop) and number < max_iter:
         number += 1
         losses, order = np.zeros(n_columns), next(orders)
         for begin, end in row_blocks(len(order), ROWS_PER_BLOCK):
@@ -210,18 +213,18 @@ def solve(
             steps += len(rows)
         norm = float(squared_norms.sum()) / (lambda_ * steps) ** 2
         estimate = 0.5 * lambda_ * norm + float(losses.sum()) / source.n_rows
-        history.append((number, estimate, math.nan))
-        idle = 0 if best - estimate > tol * estimate else idle + 1
-        best = min(best, estimate)
         stop = monitor is not None and monitor(
             number, objective=estimate, support=float(len(support.rows))
         )
-    coefficients = _expansion(support, steps, lambda_, average)
-    objective, gap = _certify(support, coefficients, target, costs, lambda_)
+        if number == next_check or number == max_iter or stop:
+            coefficients = _expansion(support, steps, lambda_, average)
+            objective, gap = _certify(support, coefficients, target, costs, lambda_)
+            history.append((number, objective, gap))
+            converged = gap <= tol * objective
+            next_check += -(-number // 2)
     return KernelResult(
-        support.rows, coefficients, number, steps, objective, gap,
-        idle >= EPOCHS_WITHOUT_PROGRESS, stop, history,
-    )  # fmt: skip
+        support.rows, coefficients, number, steps, objective, gap, converged, stop, history
+    )
 
 
 def _sum_of_squares(steps: Any) -> Any:

@@ -96,7 +96,9 @@ class PegasosProblem:
         costs = self.costs.astype(np.float64)
         if self.coupling == "regression":
             assert self.values is not None
-            return float(costs @ epsilon_insensitive_losses(scores[:, 0], self.values, self.epsilon))
+            return float(
+                costs @ epsilon_insensitive_losses(scores[:, 0], self.values, self.epsilon)
+            )
         assert self.target is not None
         if self.coupling == "multinomial":
             return float(costs @ multinomial_losses(scores, self.target))
@@ -225,13 +227,15 @@ def solve(
     sampling: str,
     batch_size: int,
     project: bool,
-    tol: float,
+    tol: float | None,
     max_iter: int,
     rng: np.random.Generator,
     monitor: Monitor | None = None,
 ) -> SolverResult:
     """Run epochs until a few in a row lower the objective by less than ``tol``, relatively.
 
+    None of them counts before step ``1/λ``: until then steps are long and objectives wobble.
+    With ``tol=None`` all ``max_iter`` epochs are run.
     The result has the weights of the best epoch; ``state`` is where the last one ended.
     """
     best, best_weights = math.inf, state.weights
@@ -244,7 +248,8 @@ def solve(
         weights = state.weights
         objective = problem.objective(weights)
         history.append((number, objective, math.nan))
-        idle = 0 if best - objective > tol * objective else idle + 1
+        has_begun = tol is not None and state.steps * problem.lambda_ >= 1
+        idle = idle + 1 if has_begun and best - objective <= tol * objective else 0
         if objective < best:
             best, best_weights = objective, weights
         stop = monitor is not None and monitor(number, objective=objective)
@@ -253,7 +258,7 @@ def solve(
         n_iter=number,
         objective=best,
         duality_gap=math.nan,
-        converged=idle >= EPOCHS_WITHOUT_PROGRESS,
+        converged=tol is None or idle >= EPOCHS_WITHOUT_PROGRESS,
         stopped=stop,
         history=history,
     )
