@@ -1,4 +1,4 @@
-"""Tests of hyperlocal.solvers.pegasos: compiled epochs against the plain ones, and where runs end."""
+"""Tests of hyperlocal.solvers.pegasos: compiled epochs against plain ones, where runs end."""
 
 from itertools import islice
 

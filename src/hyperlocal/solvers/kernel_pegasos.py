@@ -216,7 +216,7 @@ def solve(
         stop = monitor is not None and monitor(
             number, objective=estimate, support=float(len(support.rows))
         )
-        if number == next_check or number == max_iter or stop:
+        if stop or number in (next_check, max_iter):
             coefficients = _expansion(support, steps, lambda_, average)
             objective, gap = _certify(support, coefficients, target, costs, lambda_)
             history.append((number, objective, gap))

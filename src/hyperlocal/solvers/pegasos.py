@@ -248,8 +248,8 @@ def solve(
         weights = state.weights
         objective = problem.objective(weights)
         history.append((number, objective, math.nan))
-        has_begun = tol is not None and state.steps * problem.lambda_ >= 1
-        idle = idle + 1 if has_begun and best - objective <= tol * objective else 0
+        may_end = tol is not None and state.steps * problem.lambda_ >= 1
+        idle = idle + 1 if may_end and best - objective <= (tol or 0) * objective else 0
         if objective < best:
             best, best_weights = objective, weights
         stop = monitor is not None and monitor(number, objective=objective)
