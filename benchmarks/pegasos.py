@@ -252,7 +252,13 @@ def race(name: str, n_rows: int | None, repeats: int, seed: int) -> list[Row]:
     for method, model in settled.items():
         row: Row = {"set": name, "rows": len(y), "method": method}
         if model is None:
-            found.append({**row, "seconds": None, "note": f"0.1 % not reached in {MOST_LINEAR_EPOCHS} epochs"})
+            found.append(
+                {
+                    **row,
+                    "seconds": None,
+                    "note": f"0.1 % not reached in {MOST_LINEAR_EPOCHS} epochs",
+                }
+            )
             continue
         timing = timings[method]
         found.append(

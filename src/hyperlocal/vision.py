@@ -86,11 +86,12 @@ class WindowDetector(BaseEstimator):
     Examples
     --------
     >>> import numpy as np
+    >>> from hyperlocal import SDCASVC
     >>> from hyperlocal.vision import WindowDetector
     >>> disc = 1.0 * (np.hypot(*np.mgrid[-8:8, -8:8]) < 6)
     >>> picture = 0.1 * np.random.default_rng(0).normal(size=(64, 64))
     >>> picture[20:36, 12:28] += disc
-    >>> detector = WindowDetector((16, 16), pixels_per_cell=4, random_state=0)
+    >>> detector = WindowDetector((16, 16), estimator=SDCASVC(10), pixels_per_cell=4)
     >>> found = detector.fit([picture], [[[20, 12, 36, 28]]]).detect(picture)
     >>> found.boxes.round().astype(int).tolist()
     [[20, 12, 36, 28]]

@@ -10,7 +10,7 @@ import numpy as np
 from hyperlocal import _core
 from hyperlocal.coding import CODINGS, encode
 from hyperlocal.rows import core_rows
-from hyperlocal.solvers import dual, sgd
+from hyperlocal.solvers import dual, pegasos, sgd
 from hyperlocal.threads import Workers
 
 from .problems import DTYPES, STORAGES, make_lifted, make_problem, make_rows
@@ -43,7 +43,20 @@ def _kernels(dtype, storage, quadratic):
     for coding in CODINGS:
         codes = encode(X, np.eye(7, 9, dtype=dtype), 4, coding, Workers(1))
         found |= {f"{coding} weights": codes.weights, "distances": codes.distances}
+    if not quadratic:
+        found |= _pegasos(X)
     return found | _solutions(lifted)
+
+
+def _pegasos(X):
+    target = (np.arange(X.shape[0]) % 3).astype(np.int32)
+    problem = pegasos.PegasosProblem(
+        X=X, costs=np.ones(X.shape[0], X.dtype), lambda_=0.1, bias=1.0, n_columns=3, target=target,
+        coupling="multinomial", loss="log", workers=Workers(1),
+    )  # fmt: skip
+    state = pegasos.PegasosState.start(problem, average=True)
+    pegasos.run_epoch(problem, state, np.arange(X.shape[0]), batch_size=4, project=True)
+    return {"pegasos": state.weights}
 
 
 def _solutions(lifted):

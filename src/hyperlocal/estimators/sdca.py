@@ -78,9 +78,10 @@ class SDCASVC(LinearModel, LocallyLinearClassifier):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
+    >>> from sklearn.preprocessing import scale
     >>> from hyperlocal import SDCASVC
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = SDCASVC(random_state=0).fit(X, y)
+    >>> model = SDCASVC(random_state=0).fit(scale(X), y)
     >>> bool(model.duality_gap_ <= 1e-3 * model.objective_)
     True
     """
