@@ -36,7 +36,7 @@ def test_values(monkeypatch, dtype, storage, kind, widest):
 def test_gaussian_distances_keep_their_digits():
     """Rows far from zero, in single precision, still have the right Gaussian kernel."""
     X = (A + 1000).astype(np.float32)
-    kernel = fit_kernel("rbf", 1.0, 3, 1.0, 0.0, X)
+    kernel = fit_kernel("rbf", 1.0, 3, 1.0, X)
     np.testing.assert_allclose(kernel(X, X), rbf_kernel(X.astype(float), gamma=1.0), atol=1e-3)
 
 
@@ -44,15 +44,15 @@ def test_gaussian_distances_keep_their_digits():
 def test_gamma_scale(storage):
     """ "scale" is scikit-learn's; χ² has 1; constant rows have 1."""
     X = stored(A, "float64", storage)
-    assert fit_kernel("rbf", "scale", 3, 1.0, 0.0, X).gamma == pytest.approx(1 / (4 * A.var()))
-    assert fit_kernel("chi2", "scale", 3, 1.0, 0.0, X).gamma == 1
-    assert fit_kernel("rbf", "scale", 3, 1.0, 0.0, X * 0).gamma == 1
+    assert fit_kernel("rbf", "scale", 3, 1.0, X).gamma == pytest.approx(1 / (4 * A.var()))
+    assert fit_kernel("chi2", "scale", 3, 1.0, X).gamma == 1
+    assert fit_kernel("rbf", "scale", 3, 1.0, X * 0).gamma == 1
 
 
 def test_functions():
     """A function of two sets of rows is a kernel; what it returns is checked."""
-    kernel = fit_kernel(lambda a, b: (a @ b.T) ** 2, 1.0, 3, 1.0, 0.5, A)
-    np.testing.assert_allclose(kernel(A, B), (A @ B.T) ** 2 + 0.5)
+    kernel = fit_kernel(lambda a, b: (a @ b.T) ** 2, 1.0, 3, 1.0, A)
+    np.testing.assert_allclose(kernel(A, B), (A @ B.T) ** 2)
     for bad, message in [
         (lambda a, b: a @ b.T + np.arange(len(b)), "symmetric"),
         (lambda a, b: np.full((len(a), len(b)), np.nan), "NaN"),
@@ -60,14 +60,14 @@ def test_functions():
         (lambda a, b: np.ones((len(b), 3)), "shape"),
     ]:
         with pytest.raises(ValueError, match=message):
-            fit_kernel(bad, 1.0, 3, 1.0, 0.0, A)
+            fit_kernel(bad, 1.0, 3, 1.0, A)
 
 
 def test_histograms_are_not_negative():
     """Kernels of histograms refuse negative features."""
     for kind in ("chi2", "intersection"):
         with pytest.raises(ValueError, match="Negative values"):
-            fit_kernel(kind, 1.0, 3, 1.0, 0.0, A - 1)
+            fit_kernel(kind, 1.0, 3, 1.0, A - 1)
 
 
 def test_precomputed_matrices():

@@ -107,7 +107,7 @@ class Kernel:
         return values
 
 
-def fit_kernel(kind: Any, gamma: Any, degree: int, coef0: float, constant: float, X: Any) -> Kernel:
+def fit_kernel(kind: Any, gamma: Any, degree: int, coef0: float, X: Any) -> Kernel:
     """The kernel for training rows; raises where they do not fit together.
 
     ``gamma="scale"`` is one over the number of features times their variance, as in scikit-learn's
@@ -123,7 +123,7 @@ def fit_kernel(kind: Any, gamma: Any, degree: int, coef0: float, constant: float
     center = None
     if kind == "rbf" and not sp.issparse(X):
         center = X.mean(axis=0, dtype=np.float64).astype(X.dtype)
-    kernel = Kernel(kind, float(gamma), int(degree), float(coef0), constant, center)
+    kernel = Kernel(kind, float(gamma), int(degree), float(coef0), center=center)
     if callable(kind):
         tried = take_rows(X, np.linspace(0, X.shape[0] - 1, ROWS_TO_TRY).astype(int))
         _check_symmetric(kernel(tried, tried), "the values of kernel")

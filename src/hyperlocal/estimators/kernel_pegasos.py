@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -188,12 +189,9 @@ default="rbf"
         """
         self._check_arguments()
         data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
-        n_given = self.n_features_in_ if self._is_precomputed else None
         self.__dict__.pop("classes_", None)
         data, source = self._source(data)
-        self.n_samples_fit_ = n_given or (
-            data.X.shape[0] if data.origin is None else len(data.origin.row)
-        )
+        self.n_samples_fit_ = data.X.shape[0] if data.origin is None else len(data.origin.row)
         target, n_columns = data.target, len(data.classes)
         if n_columns == 2:
             target, n_columns = np.where(target == 1, 0, -1).astype(np.int32), 1
@@ -258,8 +256,6 @@ default="rbf"
     def _values(self, rows: Any, begin: int, end: int) -> np.ndarray:
         """Kernel values of rows with a part of the support; the constant is in the intercept."""
         if self._kernel.kind == "precomputed":
-            if rows.shape[1] != self.n_samples_fit_:  # pragma: no cover
-                raise ValueError("X must hold one kernel value per training row.")
             return rows[:, self.support_[begin:end]]
         return self._kernel(rows, self.support_vectors_[begin:end])
 
@@ -281,9 +277,8 @@ default="rbf"
         constant = float(self.intercept_scaling) ** 2
         if not self._is_precomputed:
             data = merge_equal_rows(data)
-            arguments = (self.kernel, self.gamma, self.degree, self.coef0)
-            self._kernel = fit_kernel(*arguments, 0.0, data.X)
-            return data, RowKernel(fit_kernel(*arguments, constant, data.X), data.X)
+            self._kernel = fit_kernel(self.kernel, self.gamma, self.degree, self.coef0, data.X)
+            return data, RowKernel(replace(self._kernel, constant=constant), data.X)
         K = data.X if data.origin is None else data.X[:, data.given_rows()]
         check_precomputed(K)
         self._kernel = Kernel("precomputed")

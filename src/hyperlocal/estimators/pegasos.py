@@ -118,7 +118,7 @@ class PegasosEstimator(CallbackSupportMixin):
             problem, self._state, order, batch_size=int(self.batch_size), project=self._projects
         )
         weights = self._state.weights
-        batches = getattr(self, "n_iter_", 0) + 1 if hasattr(self, "_weights") else 1
+        batches = self.n_iter_ + 1 if hasattr(self, "_weights") else 1
         objective = problem.objective(weights)
         return SolverResult(weights[None], batches, objective, np.nan, True)
 
