@@ -135,7 +135,7 @@ def main() -> None:
     for axes, number in zip(pictures, (0, SCENES_PER_BACKGROUND["test"]), strict=True):
         found_there = detector.detect(test_scenes[number])
         draw_scene(axes, test_scenes[number], truths[number], found_there)
-    figure.savefig(folder / "detect_faces.png", dpi=90)
+    figure.savefig(folder / "detect_faces.png", dpi=62)
 
 
 if __name__ == "__main__":
