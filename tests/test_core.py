@@ -244,6 +244,24 @@ CALLS |= {
     "learned sgd": Call(
         lambda: learned_sgd,
         **{key: given for key, given in CALLS["sgd"].arguments.items() if key != "lifted"},
+    "pegasos": Call(
+        lambda: _core.pegasos_epoch, rows=rows, bias=1.0, target=ints(N), values=None,
+        costs=np.ones(N), loss=lambda: _core.Loss.hinge,
+        coupling=lambda: _core.Coupling.one_vs_rest, epsilon=0.0, scaled=zeros(C, D + 1),
+        past=zeros(C, D + 1), columns=np.tile([1.0, 0.0, 0.0], (C, 1)), steps=0.0, lambda_=0.1,
+        radius=2.0, batch_size=2, order=np.arange(N), column_begin=0, column_end=C,
+    ),
+    "pegasos regression": Call(
+        lambda: _core.pegasos_epoch, rows=rows, bias=1.0, target=None, values=np.ones(N),
+        costs=np.ones(N), loss=lambda: _core.Loss.hinge,
+        coupling=lambda: _core.Coupling.regression, epsilon=0.1, scaled=zeros(1, D + 1), past=None,
+        columns=np.tile([1.0, 0.0, 0.0], (1, 1)), steps=3.0, lambda_=0.1, radius=np.inf,
+        batch_size=1, order=np.arange(N), column_begin=0, column_end=1,
+    ),
+    "kernel block": Call(
+        lambda: _core.kernel_pegasos_block, products=zeros(N, C), kernel=zeros(N, N),
+        target=ints(N), costs=np.ones(N), lambda_=0.1, steps=0.0, squared_norms=zeros(C),
+        losses=zeros(C), added=zeros(N, C),
     ),
 }  # fmt: skip
 # What calls return; all others fill the arrays they are given, and return nothing.
@@ -307,6 +325,7 @@ ANY_LENGTH = [
     *(("epoch", "order", 0), ("joint epoch", "order", 0), ("sgd", "order", 0)),
     *(("anchor epoch", "order", 0), ("joint anchor epoch", "order", 0)),
     *(("learned sgd", "order", 0), ("gate", "anchors", 0)),
+    *(("pegasos", "order", 0), ("pegasos regression", "order", 0)),
 ]
 
 
@@ -346,6 +365,9 @@ def test_other_shapes_are_refused(name, key):
         ("learned sgd", "target", C),
         ("gate", "neighbours", M),
         ("anchor epoch", "order", N),
+        ("pegasos", "order", N),
+        ("pegasos", "target", C),
+        ("kernel block", "target", C),
     ],
 )
 def test_indices_out_of_bounds_are_refused(name, key, limit):
@@ -368,6 +390,8 @@ def test_indices_out_of_bounds_are_refused(name, key, limit):
         *((name, ("begin", "end")) for name, call in CALLS.items() if "end" in call.arguments),
         *((name, ("column_begin", "column_end")) for name in ("add", "epoch", "sgd")),
         *((name, ("column_begin", "column_end")) for name in ("anchor epoch", "learned sgd")),
+        *((name, ("begin", "end")) for name, call in CALLS.items() if "begin" in call.arguments),
+        *((name, ("column_begin", "column_end")) for name in ("add", "epoch", "sgd", "pegasos")),
     ],
 )
 def test_ranges_out_of_bounds_are_refused(name, keys, begin, end):
@@ -428,6 +452,18 @@ def test_csr_rows_have_no_negative_width():
         ("anchor epoch", {"crammer_singer": True}),
         ("joint anchor epoch", {"loss": "log"}),
         ("joint anchor epoch", {"crammer_singer": False}),
+        ("pegasos", {"lambda_": 0.0}),
+        ("pegasos", {"radius": float("nan")}),
+        ("pegasos", {"batch_size": 0}),
+        ("pegasos", {"steps": -1.0}),
+        ("pegasos", {"target": None}),
+        ("pegasos", {"coupling": _core.Coupling.regression}),
+        ("pegasos", {"coupling": _core.Coupling.multinomial, "column_end": 2}),
+        (
+            "pegasos",
+            {"coupling": _core.Coupling.crammer_singer, "target": np.full(N, -1, np.int32)},
+        ),
+        ("kernel block", {"lambda_": 0.0}),
     ],
 )
 def test_numbers_out_of_range_are_refused(name, changed):
@@ -477,6 +513,9 @@ def test_crammer_singer_needs_classes():
         ("anchor epoch", "momentum"),
         ("anchor epoch", "spread"),
         ("anchor epoch", "reports"),
+        ("pegasos", "scaled"),
+        ("pegasos", "past"),
+        ("kernel block", "added"),
     ],
 )
 def test_read_only_outputs_are_refused(name, key):

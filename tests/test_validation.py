@@ -12,10 +12,12 @@ from hyperlocal.validation import (
     LabelledRows,
     canonical,
     check_choice,
+    check_known_classes,
     check_labelled_rows,
     check_number,
     check_rows,
     check_sample_weight,
+    check_valued_rows,
     make_generator,
     merge_equal_rows,
     warn_about_scales,
@@ -201,6 +203,56 @@ def test_rows_of_weight_zero_are_left_out(dtype, storage):
     np.testing.assert_array_equal(data.classes, [0, 1])
     np.testing.assert_array_equal(written_out(data.X), written_out(X)[Y != 2])
     assert (data.sample_weight == 1.5).all()
+
+
+@every_storage
+def test_it_is_known_where_rows_went(dtype, storage):
+    """Numbers of merged rows are shared among the given rows, by their weights."""
+    X = make_rows(dtype, storage)
+    X = sp.vstack([X, X], format="csr") if storage == "csr" else np.vstack([X, X])
+    y, weights = np.tile(Y, 2), np.random.default_rng(0).integers(0, 3, 80).astype(float)
+    data = merge_equal_rows(labelled(X, y, sample_weight=weights))
+    totals = data.sample_weight[:, None]
+    np.testing.assert_allclose(data.spread(totals)[:, 0], weights)
+    first = data.given_rows()
+    assert (weights[first] > 0).all()
+    np.testing.assert_array_equal(written_out(X)[first], written_out(data.X))
+    np.testing.assert_array_equal(y[first], data.classes[data.target])
+    for given in range(80):
+        if weights[given] > 0:
+            assert first[data.origin.row[given]] <= given
+
+
+def test_rows_that_stay_need_no_origin():
+    """Where no row is left out or merged, rows are the given ones."""
+    data = labelled()
+    assert data.origin is None
+    np.testing.assert_array_equal(data.given_rows(), np.arange(40))
+    values = np.ones((40, 2))
+    assert data.spread(values) is values
+
+
+@every_storage
+def test_values_of_a_regression(dtype, storage):
+    """Values are numbers of the rows' dtype; rows of weight zero are left out."""
+    y, weights = np.linspace(-1, 1, 40), np.arange(40) % 2
+    data = check_valued_rows(Model(), make_rows(dtype, storage), y, weights)
+    values = data.classes[data.target]
+    assert values.dtype == dtype
+    np.testing.assert_allclose(values, y[1::2], rtol=1e-6)
+    with pytest.raises(ValueError, match="NaN"):
+        check_valued_rows(Model(), make_rows(), np.full(40, np.nan))
+
+
+def test_known_classes():
+    """Labels are given at the first call, and stay."""
+    assert check_known_classes([2, 1, 1], None).tolist() == [1, 2]
+    assert check_known_classes(None, np.array([1, 2])).tolist() == [1, 2]
+    for given, fitted, message in [
+        (None, None, "must be given"), ([1], None, "two classes"), ([1, 3], [1, 2], "differ"),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            check_known_classes(given, None if fitted is None else np.array(fitted))
 
 
 @pytest.mark.parametrize("class_weight", [{0: 2.0, 2: 0.5}, {0: 2.0, 1: 1.0, 2: 0.5}])

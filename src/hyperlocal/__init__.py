@@ -7,24 +7,31 @@ from importlib.metadata import version
 
 from .estimators.adaptive_neighborhood import AdaptiveNeighborhoodSVC
 from .estimators.clustered import ClusteredSVC
+from .estimators.kernel_pegasos import KernelPegasosSVC
 from .estimators.landmark import LandmarkSVC
 from .estimators.local_coding import LocalCoder, LocalCodingSVC
 from .estimators.locally_linear import LocallyLinearSVC
 from .estimators.neighborhood import NeighborhoodSVC
+from .estimators.pegasos import PegasosRegressor, PegasosSVC
 from .estimators.profile import ProfileSVC
+from .estimators.sdca import SDCASVC
 from .estimators.supervised_anchors import SupervisedAnchorSVC
 from .metric_learning import MEGM
 
 __version__ = version("hyperlocal")
 __all__ = [
     "MEGM",
+    "SDCASVC",
     "AdaptiveNeighborhoodSVC",
     "ClusteredSVC",
+    "KernelPegasosSVC",
     "LandmarkSVC",
     "LocalCoder",
     "LocalCodingSVC",
     "LocallyLinearSVC",
     "NeighborhoodSVC",
+    "PegasosRegressor",
+    "PegasosSVC",
     "ProfileSVC",
     "SupervisedAnchorSVC",
 ]

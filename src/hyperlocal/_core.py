@@ -17,10 +17,13 @@ if os.environ.get("HYPERLOCAL_CORE") != "baseline" and _core.cpu_supports_x86_64
 
 Coding = _core.Coding
 Loss = _core.Loss
+Coupling = _core.Coupling
 RowsFloat32, RowsFloat64 = _core.RowsFloat32, _core.RowsFloat64
 LiftedFloat32, LiftedFloat64 = _core.LiftedFloat32, _core.LiftedFloat64
 DualFloat32, DualFloat64 = _core.DualFloat32, _core.DualFloat64
 sgd_epoch = _core.sgd_epoch
+pegasos_epoch = _core.pegasos_epoch
+kernel_pegasos_block = _core.kernel_pegasos_block
 MovingGateFloat32, MovingGateFloat64 = _core.MovingGateFloat32, _core.MovingGateFloat64
 AnchorEpochFloat32, AnchorEpochFloat64 = _core.AnchorEpochFloat32, _core.AnchorEpochFloat64
 Kernel = _core.Kernel

@@ -21,6 +21,12 @@ class Loss(Enum):
     squared_hinge = ...
     log = ...
 
+class Coupling(Enum):
+    one_vs_rest = ...
+    crammer_singer = ...
+    multinomial = ...
+    regression = ...
+
 class _Rows:
     def __init__(self, *arrays: Array | int | bool | float) -> None: ...
     @property
@@ -251,3 +257,34 @@ class _LocalSvms:
 
 class LocalSvmsFloat32(_LocalSvms): ...
 class LocalSvmsFloat64(_LocalSvms): ...
+def pegasos_epoch(
+    rows: _Rows,
+    bias: float,
+    target: Array | None,
+    values: Array | None,
+    costs: Array,
+    loss: Loss,
+    coupling: Coupling,
+    epsilon: float,
+    scaled: Array,
+    past: Array | None,
+    columns: Array,
+    steps: float,
+    lambda_: float,
+    radius: float,
+    batch_size: int,
+    order: Array,
+    column_begin: int,
+    column_end: int,
+) -> None: ...
+def kernel_pegasos_block(
+    products: Array,
+    kernel: Array,
+    target: Array,
+    costs: Array,
+    lambda_: float,
+    steps: float,
+    squared_norms: Array,
+    losses: Array,
+    added: Array,
+) -> None: ...

@@ -62,6 +62,27 @@ class Gate:
         return encode(X, self.anchors, self.n_neighbors, self.coding, workers, beta=self.beta)
 
 
+class ConstantGate(Gate):
+    """One anchor, nowhere in particular, that always speaks: what it gates is a linear model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.gates import ConstantGate
+    >>> from hyperlocal.threads import Workers
+    >>> ConstantGate().encode(np.zeros((2, 5)), Workers()).weights.tolist()
+    [[1.0], [1.0]]
+    """
+
+    def __init__(self) -> None:
+        super().__init__(np.empty((1, 0)), 1, "hard")
+
+    def encode(self, X: Any, workers: Workers) -> Codes:
+        """The one anchor with weight one for every row."""
+        shape = (X.shape[0], 1)
+        return Codes(np.zeros(shape, np.int32), np.ones(shape, X.dtype), np.zeros(shape, X.dtype))
+
+
 def fit_gate(
     X: Any,
     sample_weight: np.ndarray,

@@ -1,8 +1,9 @@
-"""Why a row was classified as it was: exact contributions per feature."""
+"""Why a row was classified as it was, and what the support vectors say about the error."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -70,3 +71,52 @@ class Explanation:
             for anchor, weight in zip(self.anchors, self.anchor_weights, strict=True)
         )
         return "\n".join([*lines, f"  anchors: {spoke}"])
+
+
+def support_fraction_bound(model: Any, X: Any = None, y: Any = None) -> float:
+    """The share of training rows that are support vectors: a bound of the expected test error.
+
+    Leaving out a row that is no support vector changes nothing, so it would be classified right.
+    Hence at most the share of support vectors is wrong when each row in turn is left out, and that
+    leave-one-out error estimates the error of a model trained on one row less, without bias. The
+    bound holds for the solution of a hinge loss; of a solver that stopped early it is an estimate.
+
+    Parameters
+    ----------
+    model : classifier
+        Fitted. Without ``X`` and ``y`` it tells its own support vectors: it has ``support_``, and
+        ``n_samples_fit_`` or ``shape_fit_``, as SDCASVC, KernelPegasosSVC and scikit-learn's SVC
+        have.
+    X, y : training rows and labels, optional
+        For any model with ``decision_function``: support vectors are then the rows whose margin
+        (of any class, one-vs-rest) is at most one.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from hyperlocal import SDCASVC
+    >>> from hyperlocal.inspection import support_fraction_bound
+    >>> X, y = make_blobs(200, centers=2, random_state=0)
+    >>> model = SDCASVC(random_state=0).fit(X, y)
+    >>> bool(1 - model.score(X, y) <= support_fraction_bound(model) < 0.3)
+    True
+    """
+    if (X is None) != (y is None):
+        raise ValueError("give both X and y, or neither.")
+    if X is not None:
+        scores = model.decision_function(X)
+        scores = scores[:, None] if scores.ndim == 1 else scores
+        own = model.classes_[-scores.shape[1] :] == np.asarray(y)[:, None]
+        # A solver leaves the margins of support vectors a little above one.
+        return float((np.where(own, scores, -scores).min(axis=1) <= 1 + 1e-3).mean())
+    n_rows = getattr(model, "n_samples_fit_", None) or getattr(model, "shape_fit_", (None,))[0]
+    if n_rows is None or not hasattr(model, "support_"):
+        raise TypeError(
+            f"{type(model).__name__} does not tell its support vectors; give its training rows and "
+            "labels as X and y."
+        )
+    return len(model.support_) / n_rows

@@ -53,3 +53,17 @@ def loss_sum(
     """``Σ_i C_i ℓ_i`` in double precision."""
     values = loss_values(loss, margins(scores.astype(np.float64), target, crammer_singer))
     return float(costs.astype(np.float64) @ values.sum(axis=1))
+
+
+def multinomial_losses(scores: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """``log Σ_c exp(f_c) − f_y`` of each row."""
+    largest = scores.max(axis=1)
+    spread = np.exp(scores - largest[:, None]).sum(axis=1)
+    return np.log(spread) + largest - scores[np.arange(len(target)), target]
+
+
+def epsilon_insensitive_losses(
+    scores: np.ndarray, values: np.ndarray, epsilon: float
+) -> np.ndarray:
+    """``max(0, |y − f| − ε)`` of each row."""
+    return np.maximum(0, np.abs(values - scores) - epsilon)

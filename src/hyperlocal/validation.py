@@ -40,12 +40,46 @@ class LabelledRows:
         Sorted distinct labels.
     sample_weight : ndarray of float64, shape (n_rows,)
         Class weights included, none zero.
+    origin : RowOrigin or None
+        Where the given rows went; None: they are these rows, in their order.
     """
 
     X: Any
     target: np.ndarray
     classes: np.ndarray
     sample_weight: np.ndarray
+    origin: RowOrigin | None = None
+
+    def spread(self, values: np.ndarray) -> np.ndarray:
+        """Numbers of these rows, as numbers of the given rows: shares of their row's number."""
+        if self.origin is None:
+            return values
+        return values[self.origin.row] * self.origin.share[:, None].astype(values.dtype)
+
+    def given_rows(self) -> np.ndarray:
+        """For each row, the first given row that is in it."""
+        if self.origin is None:
+            return np.arange(self.X.shape[0])
+        kept = np.flatnonzero(self.origin.share)[::-1]
+        first = np.empty(self.X.shape[0], np.int64)
+        first[self.origin.row[kept]] = kept  # of several, the last to be written is the first
+        return first
+
+
+@dataclass(frozen=True)
+class RowOrigin:
+    """Where given rows went.
+
+    Attributes
+    ----------
+    row : ndarray of int64, shape (n_given,)
+        The row that a given row is in; any for a row of weight zero.
+    share : ndarray of float64, shape (n_given,)
+        Its share of that row's weight.
+    """
+
+    row: np.ndarray
+    share: np.ndarray
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -73,14 +107,49 @@ def check_labelled_rows(
     X = canonical(X)
     _check_magnitude(X)
     _check_labels(y)
-    weights = check_sample_weight(sample_weight, X.shape[0])
-    if not weights.all():
-        kept = np.flatnonzero(weights)
-        X, y, weights = canonical(X[kept]), y[kept], weights[kept]
+    X, y, weights, origin = _without_weightless(X, y, check_sample_weight(sample_weight, len(y)))
     classes, target = _encode_labels(y, classes)
     if class_weight is not None:
         weights = weights * _class_weights(class_weight, classes, target, weights)[target]
-    return LabelledRows(X, target, classes, weights)
+    return LabelledRows(X, target, classes, weights, origin)
+
+
+def check_valued_rows(
+    estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, reset: bool = True
+) -> LabelledRows:
+    """Validate rows of a regression; ``classes`` are the distinct values of ``y``."""
+    X, y = validate_data(estimator, X, y, reset=reset, y_numeric=True, **_array_rules())
+    X = canonical(X)
+    _check_magnitude(X)
+    X, y, weights, origin = _without_weightless(X, y, check_sample_weight(sample_weight, len(y)))
+    values, target = np.unique(y.astype(X.dtype, copy=False), return_inverse=True)
+    return LabelledRows(X, target.astype(np.int32), values, weights, origin)
+
+
+def _without_weightless(
+    X: Any, y: np.ndarray, weights: np.ndarray
+) -> tuple[Any, np.ndarray, np.ndarray, RowOrigin | None]:
+    if weights.all():
+        return X, y, weights, None
+    is_kept = weights > 0
+    origin = RowOrigin(np.maximum(np.cumsum(is_kept) - 1, 0), is_kept.astype(np.float64))
+    return canonical(X[is_kept]), y[is_kept], weights[is_kept], origin
+
+
+def check_known_classes(classes: Any, fitted: np.ndarray | None) -> np.ndarray:
+    """Labels that ``partial_fit`` may meet: those given, or those of its first call."""
+    if classes is None:
+        if fitted is None:
+            raise ValueError("classes must be given at the first call of partial_fit.")
+        return fitted
+    known = np.unique(classes)
+    if len(known) < 2:
+        raise ValueError("classes must name at least two classes.")
+    if fitted is not None and not np.array_equal(known, fitted):
+        raise ValueError(
+            f"classes={known.tolist()} differ from those of the first call, {fitted.tolist()}."
+        )
+    return known
 
 
 def _check_labels(y: np.ndarray) -> None:
@@ -190,7 +259,11 @@ def merge_groups(data: LabelledRows, groups: tuple[np.ndarray, np.ndarray] | Non
         return data
     first, group = groups
     weights = np.bincount(group, weights=data.sample_weight)
-    return LabelledRows(canonical(data.X[first]), data.target[first], data.classes, weights)
+    origin = RowOrigin(group, data.sample_weight / weights[group])
+    if data.origin is not None:
+        before = data.origin
+        origin = RowOrigin(origin.row[before.row], origin.share[before.row] * before.share)
+    return LabelledRows(canonical(data.X[first]), data.target[first], data.classes, weights, origin)
 
 
 def equal_row_groups(

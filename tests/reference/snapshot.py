@@ -14,7 +14,7 @@ from hyperlocal.gates import Gate
 from hyperlocal.lifting import LiftedRows
 from hyperlocal.neighbors import ExactSearch
 from hyperlocal.rows import core_rows
-from hyperlocal.solvers import anchor_descent, dual, sgd
+from hyperlocal.solvers import anchor_descent, dual, pegasos, sgd
 from hyperlocal.solvers.neighborhood import KernelOptions, NeighborhoodSolver
 from hyperlocal.threads import Workers
 
@@ -48,6 +48,8 @@ def _kernels(dtype, storage, quadratic):
     for coding in CODINGS:
         codes = encode(X, np.eye(7, 9, dtype=dtype), 4, coding, Workers(1))
         found |= {f"{coding} weights": codes.weights, "distances": codes.distances}
+    if not quadratic:
+        found |= _pegasos(X)
     return found | _solutions(lifted) | _learned_anchors(X, rows, lifted) | _local_svms(X)
 
 
@@ -63,6 +65,17 @@ def _local_svms(X):
         "dual of local SVMs": solver.scores(X, near, workers)[0],
         "dual of kept SVMs": solver.centre_scores(models, X, centres, workers),
     }
+
+
+def _pegasos(X):
+    target = (np.arange(X.shape[0]) % 3).astype(np.int32)
+    problem = pegasos.PegasosProblem(
+        X=X, costs=np.ones(X.shape[0], X.dtype), lambda_=0.1, bias=1.0, n_columns=3, target=target,
+        coupling="multinomial", loss="log", workers=Workers(1),
+    )  # fmt: skip
+    state = pegasos.PegasosState.start(problem, average=True)
+    pegasos.run_epoch(problem, state, np.arange(X.shape[0]), batch_size=4, project=True)
+    return {"pegasos": state.weights}
 
 
 def _solutions(lifted):

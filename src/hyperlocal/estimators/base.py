@@ -27,6 +27,7 @@ from ..validation import (
     LabelledRows,
     check_choice,
     check_flag,
+    check_known_classes,
     check_labelled_rows,
     check_n_jobs,
     check_number,
@@ -104,6 +105,7 @@ class LocallyLinearClassifier(CallbackSupportMixin, LocalModel):
         self._visits = result.n_iter * data.X.shape[0]
         self._lambda = 1.0 / (self.C * float(data.sample_weight.sum()))
         self._take(result, data.classes)
+        self._keep_duals(result, data)
         return self
 
     @available_if(_solver_is_sgd)
@@ -128,7 +130,7 @@ class LocallyLinearClassifier(CallbackSupportMixin, LocalModel):
         """
         self._check_arguments()
         first = not hasattr(self, "classes_")
-        known = self._known_classes(classes, first)
+        known = check_known_classes(classes, None if first else self.classes_)
         if self.class_weight == "balanced":
             raise ValueError(
                 "class_weight='balanced' would balance each batch by itself in partial_fit; give a "
@@ -171,21 +173,6 @@ class LocallyLinearClassifier(CallbackSupportMixin, LocalModel):
         penalize = self._penalizes_intercept()
         sgd.run_epoch(problem, self._sgd_state, rng, penalize_intercept=penalize)
         return problem.objective(self._sgd_state.average, penalize_intercept=penalize)
-
-    def _known_classes(self, classes: Any, first: bool) -> np.ndarray:
-        if first and classes is None:
-            raise ValueError("classes must be given at the first call of partial_fit.")
-        if classes is None:
-            return self.classes_
-        known = np.unique(classes)
-        if len(known) < 2:
-            raise ValueError("classes must name at least two classes.")
-        if not first and not np.array_equal(known, self.classes_):
-            raise ValueError(
-                f"classes={known.tolist()} differ from those of the first call, "
-                f"{self.classes_.tolist()}."
-            )
-        return known
 
     def _resumed_state(self, problem: Problem) -> sgd.SgdState:
         """The state of a run that arrived at the fitted weights."""
@@ -344,6 +331,9 @@ class LocallyLinearClassifier(CallbackSupportMixin, LocalModel):
             self._alpha = result.alpha
         if not (result.converged or result.stopped):
             warnings.warn(self._advice(result), ConvergenceWarning, stacklevel=4)
+
+    def _keep_duals(self, result: SolverResult, data: LabelledRows) -> None:
+        """For models that tell their dual variables; others forget them."""
 
     def _advice(self, result: SolverResult) -> str:
         if self._solver() == "sgd":

@@ -1,0 +1,319 @@
+"""KernelPegasosSVC: the kernel SVM by Pegasos."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from ..kernels import (
+    NEEDS_HISTOGRAMS,
+    Kernel,
+    check_kernel_arguments,
+    check_precomputed,
+    fit_kernel,
+)
+from ..progress import CallbackSupportMixin, EpochMonitor, with_callbacks
+from ..rows import take_rows
+from ..solvers import kernel_pegasos
+from ..solvers.kernel_pegasos import KernelResult, KernelSource, MatrixKernel, RowKernel
+from ..solvers.pegasos import SAMPLINGS
+from ..threads import Workers, row_blocks
+from ..validation import (
+    LabelledRows,
+    check_choice,
+    check_flag,
+    check_labelled_rows,
+    check_n_jobs,
+    check_number,
+    check_rows,
+    make_generator,
+    merge_equal_rows,
+)
+from .pegasos import check_regularization, lambda_of
+
+MEGABYTE = 1e6
+ROWS_PER_PREDICTION_BLOCK = 1024
+SUPPORT_PER_BLOCK = 4096
+
+
+class KernelPegasosSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """Kernel support vector classifier, trained by Pegasos.
+
+    Minimises ``λ/2‖w‖² + (1/N) Σ_i hinge(y_i w·φ(x_i))`` where ``φ`` is known by its products
+    ``k(x, x')`` alone. Visits in random order count how often each row violated its margin; rows
+    that never did play no part in the model. Several classes are trained one against the rest,
+    sharing the kernel values.
+
+    Parameters
+    ----------
+    regularization : float or "auto", default="auto"
+        ``λ``; ``1/(CN)`` in the terms of scikit-learn's ``SVC``. "auto" is one over the sum of the
+        sample weights: C = 1. The smaller, the more epochs are needed.
+    kernel : {"rbf", "linear", "poly", "chi2", "intersection", "precomputed"} or callable, \
+default="rbf"
+        ``exp(−γ‖x − x'‖²)``; ``x·x'``; ``(γ x·x' + coef0)^degree``;
+        ``exp(−γ Σ_v (x_v − x'_v)²/(x_v + x'_v))`` and ``Σ_v min(x_v, x'_v)`` for histograms; a
+        given matrix of values between training rows; or a function of two sets of rows that
+        returns the matrix of their values.
+    gamma : float or "scale", default="scale"
+        "scale" is one over the number of features times their variance (1 for "chi2").
+        ``1/(2σ²)`` for a Gaussian of width σ.
+    degree : int, default=3
+    coef0 : float, default=1.0
+    sampling : {"permutation", "fixed_permutation", "replacement"}, default="permutation"
+        Rows in a new random order every epoch, in the same one, or drawn one by one.
+    average : bool, default=True
+        Return an average of the iterates in which iterate ``t`` weighs ``t³``, instead of the last.
+    max_iter : int, default=100
+        The most epochs.
+    tol : float, default=0.1
+        Duality gap at which to stop, relative to the objective. Pegasos halves its gap by doubling
+        the epochs; predictions settle long before it is small.
+    intercept_scaling : float, default=1.0
+        The constant feature; the intercept is penalised like the weights. 0: no intercept.
+    cache_size : float, default=500
+        Megabytes of kernel values to keep.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes; they multiply the weights of the class's rows.
+    n_jobs : int or None, default=None
+        Threads. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the order of visits.
+    verbose : int, default=0
+        1 writes a line to stderr now and then, 2 every epoch.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_support,)
+        Training rows that violated a margin. (Of equal rows of a class, the first stands for all.)
+    support_vectors_ : {ndarray, CSR} of shape (n_support, n_features)
+        Those rows; empty for a precomputed kernel.
+    dual_coef_ : ndarray of shape (n_columns, n_support)
+        ``f_c(x) = Σ_j dual_coef_cj k(x, x_j) + intercept_c``; a column per class, or one for two.
+    intercept_ : ndarray of shape (n_columns,)
+    objective_, dual_objective_, duality_gap_ : float
+        ``λ/2‖w‖² + (1/N) Σ_i ℓ_i``, a lower bound of its optimum, and their difference.
+    regularization_, gamma_ : float
+        What "auto" and "scale" stand for.
+    n_iter_ : int
+        Epochs run.
+    t_ : int
+        Rows visited.
+    history_ : list of (epoch, objective, duality gap)
+    classes_ : ndarray of shape (n_classes,)
+    n_samples_fit_ : int
+        Rows of the training data.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    See Also
+    --------
+    PegasosSVC : The linear case, without kernel values.
+    LocallyLinearSVC : About as accurate, and much faster on many rows.
+
+    References
+    ----------
+    S. Shalev-Shwartz, Y. Singer, N. Srebro and A. Cotter. Pegasos: primal estimated sub-gradient
+    solver for SVM. Mathematical Programming 127, 2011.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from hyperlocal import KernelPegasosSVC
+    >>> X, y = make_moons(300, noise=0.1, random_state=0)
+    >>> model = KernelPegasosSVC(random_state=0).fit(X[:200], y[:200])
+    >>> bool(model.score(X[200:], y[200:]) > 0.95)
+    True
+    """
+
+    _kernel: Kernel
+
+    def __init__(
+        self,
+        regularization: Any = "auto",
+        *,
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        sampling: str = "permutation",
+        average: bool = True,
+        max_iter: int = 100,
+        tol: float = 0.1,
+        intercept_scaling: float = 1.0,
+        cache_size: float = 500,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.regularization = regularization
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.sampling = sampling
+        self.average = average
+        self.max_iter = max_iter
+        self.tol = tol
+        self.intercept_scaling = intercept_scaling
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelPegasosSVC:
+        """Fit to training rows.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+            Rows; float32 stays float32. For ``kernel="precomputed"`` the kernel values between
+            all training rows, (n_rows, n_rows).
+        y : array-like of shape (n_rows,)
+            Class labels.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weights of rows.
+
+        Returns
+        -------
+        self
+        """
+        self._check_arguments()
+        data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
+        self.__dict__.pop("classes_", None)
+        data, source = self._source(data)
+        self.n_samples_fit_ = data.X.shape[0] if data.origin is None else len(data.origin.row)
+        target, n_columns = data.target, len(data.classes)
+        if n_columns == 2:
+            target, n_columns = np.where(target == 1, 0, -1).astype(np.int32), 1
+        costs = data.sample_weight * (len(target) / data.sample_weight.sum())
+        self.regularization_ = lambda_of(self.regularization, data.sample_weight)
+        monitor = EpochMonitor(self, self.max_iter, self.verbose)
+        try:
+            with Workers(self.n_jobs) as workers:
+                result = kernel_pegasos.solve(
+                    source, target, costs, n_columns, lambda_=self.regularization_,
+                    sampling=self.sampling, average=bool(self.average), tol=self.tol,
+                    max_iter=self.max_iter, cache_bytes=self.cache_size * MEGABYTE,
+                    rng=make_generator(self.random_state), workers=workers, monitor=monitor.epoch,
+                )  # fmt: skip
+        finally:
+            monitor.close()
+        self._take(result, data)
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of rows.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+            For ``kernel="precomputed"`` the kernel values with all training rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
+        """
+        check_is_fitted(self, "classes_")
+        X = check_rows(self, X, reset=False).astype(self.dual_coef_.dtype, copy=False)
+        scores = np.empty((X.shape[0], len(self.dual_coef_)), self.dual_coef_.dtype)
+
+        def fill(block: tuple[int, int]) -> None:
+            rows = X[slice(*block)]
+            total = np.tile(self.intercept_.astype(np.float64), (rows.shape[0], 1))
+            for begin, end in row_blocks(len(self.support_), SUPPORT_PER_BLOCK):
+                total += self._values(rows, begin, end) @ self.dual_coef_[:, begin:end].T
+            scores[slice(*block)] = total
+
+        with Workers(self.n_jobs) as workers:
+            workers.map(fill, row_blocks(X.shape[0], ROWS_PER_PREDICTION_BLOCK))
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predicted class labels of rows."""
+        scores = self.decision_function(X)
+        chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[chosen]
+
+    @property
+    def dual_objective_(self) -> float:
+        """A lower bound of the optimum."""
+        return self.objective_ - self.duality_gap_
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def _values(self, rows: Any, begin: int, end: int) -> np.ndarray:
+        """Kernel values of rows with a part of the support; the constant is in the intercept."""
+        if self._kernel.kind == "precomputed":
+            return rows[:, self.support_[begin:end]]
+        return self._kernel(rows, self.support_vectors_[begin:end])
+
+    def _check_arguments(self) -> None:
+        check_regularization(self.regularization)
+        check_kernel_arguments(self.kernel, self.gamma, self.degree, self.coef0)
+        check_choice("sampling", self.sampling, SAMPLINGS)
+        check_flag("average", self.average)
+        check_number("max_iter", self.max_iter, integer=True, above=1, inclusive=True)
+        check_number("tol", self.tol, inclusive=True)
+        check_number("intercept_scaling", self.intercept_scaling, inclusive=True)
+        check_number("cache_size", self.cache_size, inclusive=True)
+        check_n_jobs(self.n_jobs)
+        if not isinstance(self.verbose, bool):
+            check_number("verbose", self.verbose, integer=True, inclusive=True)
+
+    def _source(self, data: LabelledRows) -> tuple[LabelledRows, KernelSource]:
+        """Where kernel values between training rows come from."""
+        constant = float(self.intercept_scaling) ** 2
+        if not self._is_precomputed:
+            data = merge_equal_rows(data)
+            self._kernel = fit_kernel(self.kernel, self.gamma, self.degree, self.coef0, data.X)
+            return data, RowKernel(replace(self._kernel, constant=constant), data.X)
+        K = data.X if data.origin is None else data.X[:, data.given_rows()]
+        check_precomputed(K)
+        self._kernel = Kernel("precomputed")
+        return data, MatrixKernel(np.ascontiguousarray(K), constant)
+
+    def _take(self, result: KernelResult, data: LabelledRows) -> None:
+        dtype = data.X.dtype
+        self.support_ = data.given_rows()[result.support]
+        self.support_vectors_ = (
+            np.empty((0, data.X.shape[1]), dtype)
+            if self._is_precomputed
+            else take_rows(data.X, result.support)
+        )
+        self.dual_coef_ = np.ascontiguousarray(result.coefficients.T.astype(dtype))
+        constant = float(self.intercept_scaling) ** 2
+        self.intercept_ = (constant * result.coefficients.sum(axis=0)).astype(dtype)
+        self.gamma_ = self._kernel.gamma
+        self.n_iter_, self.t_ = result.n_iter, result.steps
+        self.objective_, self.duality_gap_ = result.objective, result.duality_gap
+        self.history_ = result.history
+        self.classes_ = data.classes
+        if not (result.converged or result.stopped):
+            share = result.duality_gap / result.objective if result.objective else np.nan
+            warnings.warn(
+                f"Pegasos was stopped after {result.n_iter} epochs at a relative duality gap of "
+                f"{share:.1e}, above tol={self.tol:g}; raise max_iter, tol or regularization.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_precomputed
+        tags.input_tags.sparse = not self._is_precomputed
+        tags.input_tags.positive_only = isinstance(self.kernel, str) and (
+            self.kernel in NEEDS_HISTOGRAMS
+        )
+        return tags
