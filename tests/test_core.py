@@ -77,6 +77,7 @@ def fresh(value):
 
 
 STATE = {"weights": zeros(M, C, D + 1), "alpha": zeros(N, C), "active": flags(N, C)}
+TREE = {"target": ints(N), "costs": np.ones(N), "first_column": 0, "nodes": zeros(7, 3, 8)}
 CALLS = {
     "dense": Call(lambda: _core.RowsFloat64, dense=zeros(N, D), quadratic=True),
     "csr": Call(
@@ -141,6 +142,31 @@ CALLS = {
         lambda_=0.1, t0=1.0, skip=2, decay_bias=False, order=np.arange(N), column_begin=0,
         column_end=C,
     ),
+    "tree epoch": Call(
+        lambda: _core.tree_epoch, rows=rows, **TREE, mean=zeros(7, 3, 8), square=zeros(7, 3, 8),
+        depth=2, alpha=0.1, sharpness=1.0, hard=False, rates=np.ones(1), order=np.arange(N),
+    ),
+    "tree gradient": Call(
+        lambda: _core.tree_gradient, rows=rows, **TREE, depth=2, alpha=0.1, sharpness=1.0,
+        hard=False, order=np.arange(N), gradient=zeros(7, 3, 8), scores=zeros(N, 1),
+    ),
+    "tree scores": Call(
+        lambda: _core.tree_scores, rows=rows, begin=0, end=N, nodes=zeros(2, 7, 3, 8), depth=2,
+        out=zeros(N, 2),
+    ),
+    "tree paths": Call(
+        lambda: _core.tree_paths, rows=rows, begin=0, end=N, nodes=zeros(7, 3, 8), depth=2,
+        path=ints(N, 3), gates=zeros(N, 3),
+    ),
+    "latent epoch": Call(
+        lambda: _core.latent_epoch, rows=rows, target=ints(N), costs=np.ones(N),
+        weights=zeros(D + 1, C, 8), n_models=5, q=3.0, alpha=0.1, step=0.1, first_visit=0.0,
+        n_visits=10.0, order=np.arange(N), seed=1, held=zeros(D + 1, C, 8),
+    ),
+    "latent scores": Call(
+        lambda: _core.latent_scores, products=zeros(N, C, 8), n_models=5, q=3.0, make_gates=True,
+        scores=zeros(N, C),
+    ),
 }  # fmt: skip
 # What calls return; all others fill the arrays they are given, and return nothing.
 MADE = {
@@ -148,6 +174,9 @@ MADE = {
     "csr": _core.RowsFloat64,
     "lifted": _core.LiftedFloat64,
     "dual": _core.DualFloat64,
+    "tree epoch": tuple,
+    "tree gradient": tuple,
+    "latent epoch": float,
 }
 
 every_array = pytest.mark.parametrize(
@@ -196,6 +225,7 @@ def test_other_layouts_are_refused(name, key):
 ANY_LENGTH = [
     *(("dense", "dense", 0), ("dense", "dense", 1), ("combine", "partial", 0)),
     *(("epoch", "order", 0), ("joint epoch", "order", 0), ("sgd", "order", 0)),
+    *(("tree epoch", "order", 0), ("latent epoch", "order", 0), ("tree paths", "nodes", 1)),
 ]
 
 
@@ -225,6 +255,10 @@ def test_other_shapes_are_refused(name, key):
         ("joint epoch", "order", N),
         ("sgd", "order", N),
         ("sgd", "target", C),
+        ("tree epoch", "order", N),
+        ("tree gradient", "order", N),
+        ("latent epoch", "order", N),
+        ("latent epoch", "target", C),
     ],
 )
 def test_indices_out_of_bounds_are_refused(name, key, limit):
@@ -281,6 +315,13 @@ def test_csr_rows_have_no_negative_width():
         ("sgd", {"crammer_singer": True, "column_end": 2}),
         ("sgd", {"crammer_singer": True, "target": np.full(N, -1, np.int32)}),
         ("sgd", {"average": zeros(M, C + 1, D + 1)}),
+        ("tree epoch", {"depth": -1}),
+        ("tree scores", {"depth": 62}),
+        ("tree gradient", {"nodes": zeros(7, 2, 8), "gradient": zeros(7, 2, 8)}),
+        ("latent epoch", {"n_models": 0}),
+        ("latent epoch", {"n_models": 9}),
+        ("latent epoch", {"q": 0.5}),
+        ("latent scores", {"q": float("nan")}),
     ],
 )
 def test_numbers_out_of_range_are_refused(name, changed):
@@ -319,6 +360,11 @@ def test_crammer_singer_needs_classes():
         ("epoch", "reports"),
         ("check", "active"),
         ("sgd", "average"),
+        ("tree epoch", "nodes"),
+        ("tree gradient", "gradient"),
+        ("tree paths", "path"),
+        ("latent epoch", "weights"),
+        ("latent scores", "products"),
     ],
 )
 def test_read_only_outputs_are_refused(name, key):

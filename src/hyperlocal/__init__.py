@@ -5,8 +5,16 @@ Kernel-SVM accuracy at linear-SVM cost, with an exact linear explanation of ever
 
 from importlib.metadata import version
 
+from .estimators.latent import LatentLocallyLinearSVC
 from .estimators.local_coding import LocalCoder, LocalCodingSVC
+from .estimators.local_deep import LocalDeepSVC
 from .estimators.locally_linear import LocallyLinearSVC
 
 __version__ = version("hyperlocal")
-__all__ = ["LocalCoder", "LocalCodingSVC", "LocallyLinearSVC"]
+__all__ = [
+    "LatentLocallyLinearSVC",
+    "LocalCoder",
+    "LocalCodingSVC",
+    "LocalDeepSVC",
+    "LocallyLinearSVC",
+]

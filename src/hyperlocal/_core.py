@@ -23,3 +23,6 @@ DualFloat32, DualFloat64 = _core.DualFloat32, _core.DualFloat64
 sgd_epoch = _core.sgd_epoch
 MovingGateFloat32, MovingGateFloat64 = _core.MovingGateFloat32, _core.MovingGateFloat64
 AnchorEpochFloat32, AnchorEpochFloat64 = _core.AnchorEpochFloat32, _core.AnchorEpochFloat64
+tree_epoch, tree_gradient = _core.tree_epoch, _core.tree_gradient
+tree_scores, tree_paths = _core.tree_scores, _core.tree_paths
+latent_epoch, latent_scores = _core.latent_epoch, _core.latent_scores

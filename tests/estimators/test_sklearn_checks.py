@@ -2,7 +2,13 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from hyperlocal import LocalCoder, LocalCodingSVC, LocallyLinearSVC
+from hyperlocal import (
+    LatentLocallyLinearSVC,
+    LocalCoder,
+    LocalCodingSVC,
+    LocalDeepSVC,
+    LocallyLinearSVC,
+)
 from hyperlocal.features import AdditiveKernelMap
 
 ESTIMATORS = [
@@ -17,6 +23,10 @@ ESTIMATORS = [
     LocallyLinearSVC(coding="hard", anchors="random", class_weight="balanced"),
     LocalCodingSVC(),
     LocalCodingSVC(loss="log", solver="sgd"),
+    LocalDeepSVC(),
+    LocalDeepSVC(2, alpha=1e-3, share_tree=True, class_weight="balanced"),
+    LatentLocallyLinearSVC(),
+    LatentLocallyLinearSVC(8, p=3.0, alpha=1e-4),
     LocalCoder(),
     LocalCoder(coding="lle", sparse_output=False),
     AdditiveKernelMap(),

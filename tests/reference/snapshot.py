@@ -10,7 +10,7 @@ import numpy as np
 from hyperlocal import _core
 from hyperlocal.coding import CODINGS, encode
 from hyperlocal.rows import core_rows
-from hyperlocal.solvers import dual, sgd
+from hyperlocal.solvers import dual, latent, local_deep, sgd
 from hyperlocal.threads import Workers
 
 from .problems import DTYPES, STORAGES, make_lifted, make_problem, make_rows
@@ -43,7 +43,21 @@ def _kernels(dtype, storage, quadratic):
     for coding in CODINGS:
         codes = encode(X, np.eye(7, 9, dtype=dtype), 4, coding, Workers(1))
         found |= {f"{coding} weights": codes.weights, "distances": codes.distances}
-    return found | _solutions(lifted)
+    return found | _solutions(lifted) | ({} if quadratic else _learned_gates(X))
+
+
+def _learned_gates(X):
+    target, costs = np.arange(60, dtype=np.int32) % 3, np.ones(60, X.dtype)
+    options = {"alpha": 1e-3, "n_epochs": 2}
+    trees = local_deep.solve(
+        local_deep.TreeProblem(X, target, costs, 3), depth=2, rng=np.random.default_rng(0),
+        workers=Workers(1), **options,
+    )  # fmt: skip
+    models = latent.solve(
+        latent.LatentProblem(X, target, costs, 3, 3.0), n_models=5, rng=np.random.default_rng(0),
+        **options,
+    )  # fmt: skip
+    return {"trees": trees.nodes, "latent": models.weights}
 
 
 def _solutions(lifted):
