@@ -4,8 +4,8 @@
     python benchmarks/rivals.py speed        # prediction against a linear SVM's; ML3 on IJCNN1
 
 `accuracy` leaves depth, regulariser and number of models to "auto", so they are chosen inside
-`fit`, on a part of the training rows. Rows are standardised, but USPS is taken as it is and MNIST
-as its first 50 principal components. Sets without a standard split are split anew for each
+`fit`, on a part of the training rows. Rows are standardised; MNIST and USPS are taken as
+their first 50 and 40 principal components. Sets without a standard split are split anew for each
 seed, as the LLC-SAPL paper does: two thirds for training (SKIN: half).
 """
 
@@ -33,7 +33,9 @@ from common import (
 from hyperlocal import LatentLocallyLinearSVC, LocalDeepSVC
 from hyperlocal.datasets import load_dataset
 
-N_COMPONENTS = 50
+# Principal components instead of pixels; USPS by validation on training rows (96.8 % correct on raw
+# pixels, 97.5 % on components), MNIST as the goals are stated.
+N_COMPONENTS = {"mnist": 50, "usps": 40}
 TRAIN_SHARE = {"skin": 1 / 2}
 SEEDS = 3
 QUICK_ROWS = 1_500
@@ -84,12 +86,12 @@ def parts_of(name: str, seed: int, n_rows: int | None) -> tuple[np.ndarray, ...]
         X_train, y_train, X_test, y_test = data.X_train, data.y_train, data.X_test, data.y_test
     X_train, y_train = X_train[:n_rows].astype(np.float32), y_train[:n_rows]
     X_test = X_test.astype(np.float32)
-    if name == "mnist":
-        axes = PCA(N_COMPONENTS, svd_solver="covariance_eigh").fit(X_train)
+    if name in N_COMPONENTS:
+        axes = PCA(N_COMPONENTS[name], svd_solver="covariance_eigh").fit(X_train)
         X_train, X_test = axes.transform(X_train), axes.transform(X_test)
         spread = X_train.std(axis=0).mean()
         X_train, X_test = X_train / spread, X_test / spread
-    elif name != "usps":
+    else:
         scaler = StandardScaler().fit(X_train)
         X_train, X_test = scaler.transform(X_train), scaler.transform(X_test)
     return X_train, y_train, X_test, y_test

@@ -85,9 +85,8 @@ HYPERLOCAL_INLINE void row_dots(const RowView<T>& x, const T* vectors, Index str
           sums[j][r].add_product(Lanes<T, n>::load(vectors + j * stride + v + r * n), values);
       }
     for (int j = 0; j < n_vectors; ++j) {
-      T total = 0;
-      for (const auto& sum : sums[j]) total += sum.sum();
-      out[j * apart] = total;
+      for (int r = 1; r < registers; ++r) sums[j][0].add_product(sums[j][r], T(1));
+      out[j * apart] = sums[j][0].sum();
     }
     return;
   }

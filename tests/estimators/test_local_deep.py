@@ -87,6 +87,6 @@ def test_local_weights_are_those_of_the_path():
 def test_small_data_get_enough_steps():
     """Few rows mean more epochs; many rows keep ``max_iter``."""
     X, y = make_data()
-    assert model(max_iter=1).fit(X, y).n_iter_ == 500
+    assert model(max_iter=1).fit(X, y).n_iter_ == 334
     X, y = make_data(n_rows=3200)
     assert model(max_iter=20, depth=1).fit(X, y).n_iter_ == 20

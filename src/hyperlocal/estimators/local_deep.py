@@ -21,7 +21,7 @@ DEPTHS = (1, 2, 4, 6)
 ALPHAS = (1e-5, 1e-4, 1e-3)
 # A leaf should be reached by so many rows.
 ROWS_PER_LEAF = 8
-FEWEST_STEPS = 1_500
+FEWEST_STEPS = 1_000
 
 
 class LocalDeepSVC(LearnedGateClassifier):
@@ -46,7 +46,7 @@ class LocalDeepSVC(LearnedGateClassifier):
         instead of one tree per class. Smaller and faster, mostly less accurate.
     max_iter : int, default=50
         Epochs, the last fifth of them with hard routing. There are more where the rows are so few
-        that they would make less than 1,500 steps.
+        that they would make less than 1,000 steps.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes; they multiply the weights of the class's rows.
     n_jobs : int or None, default=None
