@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV
 
 from estimators.data import Recorder, interrupt, make_data, make_ring
 from hyperlocal import LatentLocallyLinearSVC, LocalDeepSVC
+from hyperlocal.solvers import latent, local_deep, visits
 
 CLASSIFIERS = {
     "tree": (LocalDeepSVC, {"depth": 2}),
@@ -198,6 +199,24 @@ def test_choices_are_made_on_held_out_rows(monkeypatch):
     fitted = LocalDeepSVC(random_state=0, max_iter=2).fit(X, y)
     assert (fitted.depth_, fitted.alpha_) == (2, 1e-4)
     assert len(tried) == len({repr(settings) for settings in tried})
+
+
+@every_model
+def test_few_rows_are_visited_often(name, monkeypatch):
+    """Epochs are as many as asked for; where rows are few, each visits them several times."""
+    visited = []
+    original = visits.visit_order
+
+    def count(n_rows, n_passes, rng):
+        visited.append(n_rows * n_passes)
+        return original(n_rows, n_passes, rng)
+
+    for module in (local_deep, latent):
+        monkeypatch.setattr(module, "visit_order", count)
+    X, y = make_data()
+    assert model(name, max_iter=4).fit(X, y).n_iter_ == 4
+    assert len(visited) == 4
+    assert 28_000 < sum(visited) < 34_000
 
 
 # Progress -----------------------------------------------------------------------------------------

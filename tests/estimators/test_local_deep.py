@@ -82,11 +82,3 @@ def test_local_weights_are_those_of_the_path():
     for i, path in enumerate(tree.paths(X)[:10]):
         expected = sum(np.tanh(tree.gates[n] @ Z[i]) * tree.weights[n, 0] for n in path)
         np.testing.assert_allclose(fitted.local_coef(X[i : i + 1])[0, 0], expected[:-1], atol=1e-12)
-
-
-def test_small_data_get_enough_steps():
-    """Few rows mean more epochs; many rows keep ``max_iter``."""
-    X, y = make_data()
-    assert model(max_iter=1).fit(X, y).n_iter_ == 334
-    X, y = make_data(n_rows=3200)
-    assert model(max_iter=20, depth=1).fit(X, y).n_iter_ == 20

@@ -11,7 +11,14 @@ import numpy as np
 from ..solvers import latent
 from ..threads import Workers, row_blocks
 from ..validation import LabelledRows, check_number
-from .learned_gate import LearnedGateClassifier, Monitor, Settings, costs_of, is_auto
+from .learned_gate import (
+    LearnedGateClassifier,
+    Monitor,
+    Settings,
+    costs_of,
+    is_auto,
+    passes_per_epoch,
+)
 from .local_model import NUMBERS_PER_EXPLANATION_BLOCK
 
 FIRST_MODELS, FIRST_ALPHA = 32, 1e-4
@@ -38,8 +45,8 @@ class LatentLocallyLinearSVC(LearnedGateClassifier):
     alpha : float or "auto", default="auto"
         Weight ``λ`` of ``½‖W‖²`` against the mean loss. "auto" is chosen like ``n_models``.
     max_iter : int, default=30
-        Epochs; the step falls to zero over them. There are more where the rows are so few that they
-        would make less than 30,000 visits.
+        Epochs; the step falls to zero over them. An epoch visits each row once, or more often
+        where all epochs would visit less than 30,000 rows.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes; they multiply the weights of the class's rows.
     n_jobs : int or None, default=None
@@ -135,9 +142,6 @@ class LatentLocallyLinearSVC(LearnedGateClassifier):
             rounds.append([{"n_models": n_models} for n_models in MODELS])
         return rounds
 
-    def _n_epochs(self, data: LabelledRows) -> int:
-        return max(self.max_iter, -(-FEWEST_VISITS // data.X.shape[0]))
-
     def _train(
         self,
         data: LabelledRows,
@@ -152,7 +156,9 @@ class LatentLocallyLinearSVC(LearnedGateClassifier):
         )
         return latent.solve(
             problem, n_models=settings["n_models"], alpha=settings["alpha"],
-            n_epochs=n_epochs, rng=rng, monitor=monitor,
+            n_epochs=n_epochs,
+            n_passes=passes_per_epoch(len(data.target), self.max_iter, FEWEST_VISITS), rng=rng,
+            monitor=monitor,
         )  # fmt: skip
 
     def _take(self, result: latent.LatentResult, settings: Settings) -> None:

@@ -68,10 +68,9 @@ class LearnedGateClassifier(CallbackSupportMixin, LocalModel):
         self.__dict__.pop("classes_", None)  # should this fit be interrupted, none is in use
         with Workers(self.n_jobs) as workers:
             settings = self._choose_settings(data, rng, workers)
-            n_epochs = self._n_epochs(data)
-            monitor = EpochMonitor(self, n_epochs, self.verbose)
+            monitor = EpochMonitor(self, self.max_iter, self.verbose)
             try:
-                result = self._train(data, settings, n_epochs, rng, workers, monitor.epoch)
+                result = self._train(data, settings, self.max_iter, rng, workers, monitor.epoch)
             finally:
                 monitor.close()
         self._feature_map = FeatureMap().fit(data.X, None, data.sample_weight, rng)
@@ -98,10 +97,6 @@ class LearnedGateClassifier(CallbackSupportMixin, LocalModel):
 
     def _variations(self, data: LabelledRows) -> list[list[Settings]]:
         """Changes of the settings, in rounds: each round starts from the best so far."""
-        raise NotImplementedError
-
-    def _n_epochs(self, data: LabelledRows) -> int:
-        """Epochs to run: ``max_iter``, more where rows are few."""
         raise NotImplementedError
 
     def _train(
@@ -154,7 +149,7 @@ class LearnedGateClassifier(CallbackSupportMixin, LocalModel):
         seed: int,
         workers: Workers,
     ) -> float:
-        n_epochs = max(1, self._n_epochs(train) // SHORTER_TRIALS)
+        n_epochs = max(1, self.max_iter // SHORTER_TRIALS)
         rng = np.random.default_rng(seed)
         self._take(self._train(train, settings, n_epochs, rng, workers), settings)
         scores = self._scores(judge.X, workers)
@@ -180,6 +175,18 @@ class LearnedGateClassifier(CallbackSupportMixin, LocalModel):
     def _scores(self, X: Any, workers: Workers) -> np.ndarray:
         blocks = row_blocks(X.shape[0], ROWS_PER_PREDICTION_BLOCK)
         return np.concatenate(workers.map(lambda block: self._block_scores(X, *block), blocks))
+
+
+def passes_per_epoch(n_rows: int, n_epochs: int, fewest_visits: int) -> int:
+    """How often an epoch visits each row: once, or more where so few visits would not do.
+
+    Examples
+    --------
+    >>> from hyperlocal.estimators.learned_gate import passes_per_epoch
+    >>> passes_per_epoch(100, 10, 3000), passes_per_epoch(1000, 10, 3000)
+    (3, 1)
+    """
+    return max(1, round(fewest_visits / (n_rows * n_epochs)))
 
 
 def costs_of(data: LabelledRows) -> np.ndarray:

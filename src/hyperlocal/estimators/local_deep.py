@@ -12,16 +12,23 @@ from ..rows import core_rows
 from ..solvers import local_deep
 from ..threads import Workers, row_blocks
 from ..validation import LabelledRows, check_flag, check_number
-from .learned_gate import LearnedGateClassifier, Monitor, Settings, costs_of, is_auto
+from .learned_gate import (
+    LearnedGateClassifier,
+    Monitor,
+    Settings,
+    costs_of,
+    is_auto,
+    passes_per_epoch,
+)
 from .local_model import NUMBERS_PER_EXPLANATION_BLOCK
 
 DEEPEST = 16
 FIRST_DEPTH, FIRST_ALPHA = 4, 1e-3
 DEPTHS = (1, 2, 4, 6)
-ALPHAS = (1e-5, 1e-4, 1e-3)
+ALPHAS = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3)
 # A leaf should be reached by so many rows.
 ROWS_PER_LEAF = 8
-FEWEST_STEPS = 1_000
+FEWEST_VISITS = 32_000
 
 
 class LocalDeepSVC(LearnedGateClassifier):
@@ -45,8 +52,8 @@ class LocalDeepSVC(LearnedGateClassifier):
         More than two classes: one tree for all of them, with weights per class at its nodes,
         instead of one tree per class. Smaller and faster, mostly less accurate.
     max_iter : int, default=50
-        Epochs, the last fifth of them with hard routing. There are more where the rows are so few
-        that they would make less than 1,000 steps.
+        Epochs, the last fifth of them with hard routing. An epoch visits each row once, or more
+        often where all epochs would visit less than 32,000 rows.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes; they multiply the weights of the class's rows.
     n_jobs : int or None, default=None
@@ -157,10 +164,6 @@ class LocalDeepSVC(LearnedGateClassifier):
         n_leaves = data.X.shape[0] / ROWS_PER_LEAF
         return [depth for depth in DEPTHS if 2**depth <= n_leaves] or [0]
 
-    def _n_epochs(self, data: LabelledRows) -> int:
-        per_epoch = -(-data.X.shape[0] // local_deep.BATCH_SIZE)
-        return max(self.max_iter, -(-FEWEST_STEPS // per_epoch))
-
     def _train(
         self,
         data: LabelledRows,
@@ -178,7 +181,8 @@ class LocalDeepSVC(LearnedGateClassifier):
         )
         return local_deep.solve(
             problem, depth=settings["depth"], alpha=settings["alpha"],
-            n_epochs=n_epochs, rng=rng, workers=workers, monitor=monitor,
+            n_epochs=n_epochs, n_passes=passes_per_epoch(len(target), self.max_iter, FEWEST_VISITS),
+            rng=rng, workers=workers, monitor=monitor,
         )  # fmt: skip
 
     def _take(self, result: local_deep.TreeResult, settings: Settings) -> None:

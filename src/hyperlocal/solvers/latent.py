@@ -17,6 +17,7 @@ from sklearn.utils.extmath import row_norms
 from .. import _core
 from ..rows import core_rows
 from ..threads import row_blocks
+from .visits import visit_order
 
 NUMBERS_PER_BLOCK = 1 << 21
 STRIDE = 8  # models are padded with zeros to a multiple of this
@@ -65,10 +66,11 @@ def solve(
     n_models: int,
     alpha: float,
     n_epochs: int,
+    n_passes: int = 1,
     rng: np.random.Generator,
     monitor: Monitor | None = None,
 ) -> LatentResult:
-    """Visit all rows ``n_epochs`` times, in random order, with steps that fall to zero.
+    """Visit all rows in random order, again and again, with steps that fall to zero.
 
     Parameters
     ----------
@@ -78,6 +80,8 @@ def solve(
     alpha : float
         Weight of ``½‖W‖²`` against the mean loss.
     n_epochs : int
+    n_passes : int
+        Visits of each row in an epoch.
     rng : numpy Generator
     monitor : callable, optional
         Called after each epoch as ``monitor(number, loss=…)``; returns whether to stop.
@@ -87,6 +91,7 @@ def solve(
     LatentResult
     """
     n_rows, n_features = problem.X.shape
+    n_visits = n_passes * n_rows
     squared_length = 1 + float(np.mean(row_norms(problem.X, squared=True), dtype=np.float64))
     shape = (n_features + 1, problem.n_classes, -(-n_models // STRIDE) * STRIDE)
     weights = np.zeros(shape, problem.X.dtype)
@@ -100,11 +105,11 @@ def solve(
     while number < n_epochs and not stop:
         loss = _core.latent_epoch(
             rows, problem.target, problem.costs, weights, n_models, problem.q, alpha, step,
-            number * n_rows, n_epochs * n_rows, rng.permutation(n_rows),
+            number * n_visits, n_epochs * n_visits, visit_order(n_rows, n_passes, rng),
             int(rng.integers(2**63)), weights.copy(),
         )  # fmt: skip
         number += 1
-        history.append((number, loss / n_rows))
+        history.append((number, loss / n_visits))
         stop = monitor is not None and monitor(number, loss=history[-1][1])
     penalty = 0.5 * alpha * float(np.sum(np.square(weights, dtype=np.float64)))
     return LatentResult(weights, number, history[-1][1] + penalty, stop, history)

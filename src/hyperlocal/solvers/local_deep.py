@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from .. import _core
 from ..rows import core_rows
 from ..threads import Workers
+from .visits import visit_order
 
 BATCH_SIZE = 32
 STRIDE = 8  # vectors are padded with zeros to a multiple of this
@@ -83,6 +84,7 @@ def solve(
     depth: int,
     alpha: float,
     n_epochs: int,
+    n_passes: int = 1,
     rng: np.random.Generator,
     workers: Workers,
     monitor: Monitor | None = None,
@@ -98,6 +100,8 @@ def solve(
         Weight of ``½(‖W‖² + ‖Θ‖² + ‖Θ'‖²)`` against the mean loss.
     n_epochs : int
         Epochs, the last fifth of them with hard routing.
+    n_passes : int
+        Visits of each row in an epoch.
     rng : numpy Generator
     workers : Workers
     monitor : callable, optional
@@ -109,14 +113,15 @@ def solve(
     """
     nodes = initial_nodes(problem, depth, rng)
     trees = [Training(problem, nodes[t], t, depth, alpha) for t in range(problem.n_trees)]
-    schedule = Schedule.over(n_epochs, problem.X.shape[0])
+    n_rows = problem.X.shape[0]
+    schedule = Schedule.over(n_epochs, n_passes * n_rows)
     history: list[tuple[int, float]] = []
     number, stop = 0, False
     while number < n_epochs and not stop:
         number += 1
-        plan = EpochPlan(schedule, number, rng.permutation(problem.X.shape[0]))
+        plan = EpochPlan(schedule, number, visit_order(n_rows, n_passes, rng))
         losses = workers.map(partial(Training.run_epoch, plan=plan), trees)
-        history.append((number, sum(losses) / problem.X.shape[0]))
+        history.append((number, sum(losses) / (n_passes * n_rows)))
         stop = monitor is not None and monitor(number, loss=history[-1][1])
     penalty = 0.5 * alpha * float(np.sum(np.square(nodes, dtype=np.float64)))
     return TreeResult(nodes, number, history[-1][1] + penalty, stop, history)
@@ -131,9 +136,9 @@ class Schedule:
     n_batches: int
 
     @classmethod
-    def over(cls, n_epochs: int, n_rows: int) -> Schedule:
-        """The schedule of a run; a single epoch is soft."""
-        per_epoch = math.ceil(n_rows / BATCH_SIZE)
+    def over(cls, n_epochs: int, n_visits: int) -> Schedule:
+        """The schedule of a run with so many visits per epoch; a single epoch is soft."""
+        per_epoch = math.ceil(n_visits / BATCH_SIZE)
         n_soft = max(1, n_epochs - round(HARD_SHARE * n_epochs))
         return cls(n_soft, per_epoch, n_epochs * per_epoch)
 
@@ -182,7 +187,7 @@ class Training:
         self.mean_projection = 1.0  # as the tree was grown
 
     def run_epoch(self, plan: EpochPlan) -> float:
-        """Visit all rows once; returns the sum of losses before each step."""
+        """Visit the rows in the plan's order; returns the sum of losses before each step."""
         total = 0.0
         for begin in range(0, plan.schedule.batches_per_epoch, BATCHES_BETWEEN_REFRESHES):
             end = min(begin + BATCHES_BETWEEN_REFRESHES, plan.schedule.batches_per_epoch)
