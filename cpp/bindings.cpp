@@ -13,7 +13,9 @@
 #include "coding.hpp"
 #include "dual.hpp"
 #include "grouping.hpp"
+#include "latent.hpp"
 #include "lifted.hpp"
+#include "local_deep.hpp"
 #include "losses.hpp"
 #include "nearest.hpp"
 #include "neighborhood.hpp"
@@ -840,6 +842,161 @@ void bind_pegasos(nb::module_& m) {
       "losses"_a.noconvert(), "added"_a.noconvert());
 }
 
+TreeShape checked_shape(Index depth, Index n_vectors, Index stride, Index width) {
+  require(depth >= 0 && depth < 30, "depth must lie between 0 and 29");
+  require(n_vectors >= 3, "a node needs a route, a gate and a weight vector");
+  require(stride % 8 == 0 && stride > width, "the stride must be a multiple of 8 above the width");
+  return {depth, n_vectors - 2, stride};
+}
+
+// Nodes (nodes, vectors, stride) of one tree over rows, and labels for its columns.
+template <class T, class N>
+TreeShape checked_tree(const BoundRows<T>& b, const Array<N, 3>& nodes, Index depth) {
+  const auto shape = checked_shape(depth, size(nodes, 1), size(nodes, 2), b.rows.width());
+  require(size(nodes, 0) == shape.n_nodes(), "nodes must be those of a complete tree");
+  return shape;
+}
+
+template <class T>
+TreeTargets<T> checked_targets(const BoundRows<T>& b, const Vector<const Column>& target,
+                               const Vector<const T>& costs, const Vector<const Index>& order,
+                               Index first_column) {
+  const Index n = b.rows.n_rows();
+  require(size(target) == n && size(costs) == n, "one target and cost per row");
+  require_below(order.data(), size(order), 0, n, "row out of bounds");
+  return {target.data(), costs.data(), first_column};
+}
+
+nb::tuple as_tuple(const TreeReport& report) {
+  return nb::make_tuple(report.loss, report.projection, report.reach);
+}
+
+template <class T>
+void bind_trees(nb::module_& m) {
+  m.def(
+      "tree_epoch",
+      [](const BoundRows<T>& b, Vector<const Column> target, Vector<const T> costs,
+         Index first_column, Array<T, 3> nodes, Array<T, 3> mean, Array<T, 3> square, Index depth,
+         double alpha, double sharpness, bool hard, Vector<const double> rates,
+         Vector<const Index> order) {
+        const auto shape = checked_tree(b, nodes, depth);
+        const auto targets = checked_targets(b, target, costs, order, first_column);
+        for (const auto& moments : {mean, square})
+          for (int axis = 0; axis < 3; ++axis)
+            require(size(moments, axis) == size(nodes, axis), "moments must fit the nodes");
+        require(size(rates) == (size(order) + detail::tree_batch - 1) / detail::tree_batch,
+                "one rate per batch");
+        TreeReport report;
+        {
+          nb::gil_scoped_release release;
+          report = tree_epoch(b.rows, targets, shape, nodes.data(),
+                              AdamState<T>{mean.data(), square.data()}, alpha,
+                              Routing{sharpness, hard}, rates.data(), order.data(), size(order));
+        }
+        return as_tuple(report);
+      },
+      "rows"_a, "target"_a.noconvert(), "costs"_a.noconvert(), "first_column"_a,
+      "nodes"_a.noconvert(), "mean"_a.noconvert(), "square"_a.noconvert(), "depth"_a, "alpha"_a,
+      "sharpness"_a, "hard"_a, "rates"_a.noconvert(), "order"_a.noconvert());
+  m.def(
+      "tree_gradient",
+      [](const BoundRows<T>& b, Vector<const Column> target, Vector<const T> costs,
+         Index first_column, Array<const T, 3> nodes, Index depth, double alpha, double sharpness,
+         bool hard, Vector<const Index> order, Array<T, 3> gradient, Matrix<T> scores) {
+        const auto shape = checked_tree(b, nodes, depth);
+        const auto targets = checked_targets(b, target, costs, order, first_column);
+        for (int axis = 0; axis < 3; ++axis)
+          require(size(gradient, axis) == size(nodes, axis), "the gradient must fit the nodes");
+        require(size(order) <= detail::tree_batch, "one batch at a time");
+        require(size(scores, 0) == size(order) && size(scores, 1) == shape.n_columns,
+                "scores must be (rows, columns)");
+        TreeReport report;
+        {
+          nb::gil_scoped_release release;
+          report =
+              tree_gradient(b.rows, targets, shape, nodes.data(), alpha, Routing{sharpness, hard},
+                            order.data(), size(order), gradient.data(), scores.data());
+        }
+        return as_tuple(report);
+      },
+      "rows"_a, "target"_a.noconvert(), "costs"_a.noconvert(), "first_column"_a,
+      "nodes"_a.noconvert(), "depth"_a, "alpha"_a, "sharpness"_a, "hard"_a, "order"_a.noconvert(),
+      "gradient"_a.noconvert(), "scores"_a.noconvert());
+  m.def(
+      "tree_scores",
+      [](const BoundRows<T>& b, Index begin, Index end, Array<const T, 4> nodes, Index depth,
+         Matrix<T> out) {
+        require_range(b.rows.n_rows(), begin, end);
+        const auto shape = checked_shape(depth, size(nodes, 2), size(nodes, 3), b.rows.width());
+        require(size(nodes, 1) == shape.n_nodes(), "nodes must be those of complete trees");
+        require(size(out, 0) == end - begin && size(out, 1) == size(nodes, 0) * shape.n_columns,
+                "out has the wrong shape");
+        nb::gil_scoped_release release;
+        tree_scores(b.rows, begin, end, shape, nodes.data(), size(nodes, 0), out.data());
+      },
+      "rows"_a, "begin"_a, "end"_a, "nodes"_a.noconvert(), "depth"_a, "out"_a.noconvert());
+  m.def(
+      "tree_paths",
+      [](const BoundRows<T>& b, Index begin, Index end, Array<const T, 3> nodes, Index depth,
+         Matrix<Column> path, Matrix<T> gates) {
+        require_range(b.rows.n_rows(), begin, end);
+        const auto shape = checked_tree(b, nodes, depth);
+        require(size(path, 0) == end - begin && size(path, 1) == depth + 1 &&
+                    size(gates, 0) == end - begin && size(gates, 1) == depth + 1,
+                "outputs must be (rows, depth + 1)");
+        nb::gil_scoped_release release;
+        tree_paths(b.rows, begin, end, shape, nodes.data(), path.data(), gates.data());
+      },
+      "rows"_a, "begin"_a, "end"_a, "nodes"_a.noconvert(), "depth"_a, "path"_a.noconvert(),
+      "gates"_a.noconvert());
+}
+
+template <class T>
+LatentShape checked_latent(const Array<T, 3>& weights, Index n_models, double q) {
+  const LatentShape shape{size(weights, 1), n_models, size(weights, 2)};
+  require(n_models >= 1 && n_models <= shape.stride && shape.stride % 8 == 0,
+          "models must be padded to a multiple of 8");
+  require(q >= 1, "q must be at least 1");
+  return shape;
+}
+
+template <class T>
+void bind_latent(nb::module_& m) {
+  m.def(
+      "latent_epoch",
+      [](const BoundRows<T>& b, Vector<const Column> target, Vector<const T> costs,
+         Array<T, 3> weights, Index n_models, double q, double alpha, double step,
+         double first_visit, double n_visits, Vector<const Index> order, std::uint64_t seed,
+         Array<const T, 3> held) {
+        const auto shape = checked_latent(weights, n_models, q);
+        const Index n = b.rows.n_rows();
+        require(size(weights, 0) == b.rows.width() + 1, "weights must be (features + 1, …)");
+        require(shape.n_classes >= 2, "two classes are needed");
+        for (int axis = 0; axis < 3; ++axis)
+          require(size(held, axis) == size(weights, axis), "held must fit the weights");
+        require(size(target) == n && size(costs) == n, "one target and cost per row");
+        require_below(target.data(), n, 0, shape.n_classes, "target out of bounds");
+        require_below(order.data(), size(order), 0, n, "row out of bounds");
+        const LatentProblem<T> problem{b.rows, target.data(), costs.data(), shape, {q}, alpha};
+        nb::gil_scoped_release release;
+        return latent_epoch(problem, LatentSchedule{step, first_visit, n_visits}, order.data(),
+                            size(order), seed, held.data(), weights.data());
+      },
+      "rows"_a, "target"_a.noconvert(), "costs"_a.noconvert(), "weights"_a.noconvert(),
+      "n_models"_a, "q"_a, "alpha"_a, "step"_a, "first_visit"_a, "n_visits"_a,
+      "order"_a.noconvert(), "seed"_a, "held"_a.noconvert());
+  m.def(
+      "latent_scores",
+      [](Array<T, 3> products, Index n_models, double q, bool make_gates, Matrix<T> scores) {
+        const auto shape = checked_latent(products, n_models, q);
+        require(size(scores, 0) == size(products, 0) && size(scores, 1) == shape.n_classes,
+                "scores must be (rows, classes)");
+        nb::gil_scoped_release release;
+        latent_scores(products.data(), size(products, 0), shape, {q}, make_gates, scores.data());
+      },
+      "products"_a.noconvert(), "n_models"_a, "q"_a, "make_gates"_a, "scores"_a.noconvert());
+}
+
 bool cpu_supports_x86_64_v3() {
 #if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
@@ -889,4 +1046,8 @@ NB_MODULE(HYPERLOCAL_MODULE, m) {
   bind_neighborhood<double>(m, "NeighborhoodFloat64", "LocalSvmsFloat64");
   bind_pegasos<float>(m);
   bind_pegasos<double>(m);
+  bind_trees<float>(m);
+  bind_trees<double>(m);
+  bind_latent<float>(m);
+  bind_latent<double>(m);
 }

@@ -82,6 +82,8 @@ def learned_sgd(**arguments):
     """An epoch of stochastic gradient with a gate that learns."""
     lifted, moving, _ = shared_codes()
     return _core.sgd_epoch(lifted, learned_gate=moving, **arguments)
+
+
 def nearest():
     search = _core.NearestFloat64(2, K)
     search.add(zeros(2, N), zeros(N), zeros(2))
@@ -131,6 +133,7 @@ def fresh(value):
 
 
 STATE = {"weights": zeros(M, C, D + 1), "alpha": zeros(N, C), "active": flags(N, C)}
+TREE = {"target": ints(N), "costs": np.ones(N), "first_column": 0, "nodes": zeros(7, 3, 8)}
 CALLS = {
     "dense": Call(lambda: _core.RowsFloat64, dense=zeros(N, D), quadratic=True),
     "csr": Call(
@@ -244,6 +247,7 @@ CALLS |= {
     "learned sgd": Call(
         lambda: learned_sgd,
         **{key: given for key, given in CALLS["sgd"].arguments.items() if key != "lifted"},
+    ),
     "pegasos": Call(
         lambda: _core.pegasos_epoch, rows=rows, bias=1.0, target=ints(N), values=None,
         costs=np.ones(N), loss=lambda: _core.Loss.hinge,
@@ -263,6 +267,31 @@ CALLS |= {
         target=ints(N), costs=np.ones(N), lambda_=0.1, steps=0.0, squared_norms=zeros(C),
         losses=zeros(C), added=zeros(N, C),
     ),
+    "tree epoch": Call(
+        lambda: _core.tree_epoch, rows=rows, **TREE, mean=zeros(7, 3, 8), square=zeros(7, 3, 8),
+        depth=2, alpha=0.1, sharpness=1.0, hard=False, rates=np.ones(1), order=np.arange(N),
+    ),
+    "tree gradient": Call(
+        lambda: _core.tree_gradient, rows=rows, **TREE, depth=2, alpha=0.1, sharpness=1.0,
+        hard=False, order=np.arange(N), gradient=zeros(7, 3, 8), scores=zeros(N, 1),
+    ),
+    "tree scores": Call(
+        lambda: _core.tree_scores, rows=rows, begin=0, end=N, nodes=zeros(2, 7, 3, 8), depth=2,
+        out=zeros(N, 2),
+    ),
+    "tree paths": Call(
+        lambda: _core.tree_paths, rows=rows, begin=0, end=N, nodes=zeros(7, 3, 8), depth=2,
+        path=ints(N, 3), gates=zeros(N, 3),
+    ),
+    "latent epoch": Call(
+        lambda: _core.latent_epoch, rows=rows, target=ints(N), costs=np.ones(N),
+        weights=zeros(D + 1, C, 8), n_models=5, q=3.0, alpha=0.1, step=0.1, first_visit=0.0,
+        n_visits=10.0, order=np.arange(N), seed=1, held=zeros(D + 1, C, 8),
+    ),
+    "latent scores": Call(
+        lambda: _core.latent_scores, products=zeros(N, C, 8), n_models=5, q=3.0, make_gates=True,
+        scores=zeros(N, C),
+    ),
 }  # fmt: skip
 # What calls return; all others fill the arrays they are given, and return nothing.
 MADE = {
@@ -274,6 +303,9 @@ MADE = {
     "nearest": _core.NearestFloat64,
     "neighborhood": _core.NeighborhoodFloat64,
     "local svms": _core.LocalSvmsFloat64,
+    "tree epoch": tuple,
+    "tree gradient": tuple,
+    "latent epoch": float,
 }
 
 every_array = pytest.mark.parametrize(
@@ -326,6 +358,7 @@ ANY_LENGTH = [
     *(("anchor epoch", "order", 0), ("joint anchor epoch", "order", 0)),
     *(("learned sgd", "order", 0), ("gate", "anchors", 0)),
     *(("pegasos", "order", 0), ("pegasos regression", "order", 0)),
+    *(("tree epoch", "order", 0), ("latent epoch", "order", 0), ("tree paths", "nodes", 1)),
 ]
 
 
@@ -368,6 +401,10 @@ def test_other_shapes_are_refused(name, key):
         ("pegasos", "order", N),
         ("pegasos", "target", C),
         ("kernel block", "target", C),
+        ("tree epoch", "order", N),
+        ("tree gradient", "order", N),
+        ("latent epoch", "order", N),
+        ("latent epoch", "target", C),
     ],
 )
 def test_indices_out_of_bounds_are_refused(name, key, limit):
@@ -464,6 +501,13 @@ def test_csr_rows_have_no_negative_width():
             {"coupling": _core.Coupling.crammer_singer, "target": np.full(N, -1, np.int32)},
         ),
         ("kernel block", {"lambda_": 0.0}),
+        ("tree epoch", {"depth": -1}),
+        ("tree scores", {"depth": 62}),
+        ("tree gradient", {"nodes": zeros(7, 2, 8), "gradient": zeros(7, 2, 8)}),
+        ("latent epoch", {"n_models": 0}),
+        ("latent epoch", {"n_models": 9}),
+        ("latent epoch", {"q": 0.5}),
+        ("latent scores", {"q": float("nan")}),
     ],
 )
 def test_numbers_out_of_range_are_refused(name, changed):
@@ -516,6 +560,11 @@ def test_crammer_singer_needs_classes():
         ("pegasos", "scaled"),
         ("pegasos", "past"),
         ("kernel block", "added"),
+        ("tree epoch", "nodes"),
+        ("tree gradient", "gradient"),
+        ("tree paths", "path"),
+        ("latent epoch", "weights"),
+        ("latent scores", "products"),
     ],
 )
 def test_read_only_outputs_are_refused(name, key):

@@ -11,7 +11,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.svm import SVC, LinearSVC
 
-from hyperlocal import LocalCodingSVC, LocallyLinearSVC
+from hyperlocal import LatentLocallyLinearSVC, LocalCodingSVC, LocalDeepSVC, LocallyLinearSVC
 from hyperlocal.model_size import count_numbers
 
 
@@ -50,6 +50,14 @@ def test_size_of_feature_map():
     model = LocallyLinearSVC(feature_map="auto", random_state=0).fit(X, y)
     n_axes = len(model._feature_map.axes)
     assert count_numbers(model) == own_numbers(model) + 70 + n_axes * 70
+
+
+def test_size_of_learned_gates():
+    """Trees of gates keep routes, gates and weights; latent models their weights."""
+    X, y = load_iris(return_X_y=True)
+    tree = LocalDeepSVC(2, alpha=1e-3, max_iter=1).fit(X, y)
+    assert count_numbers(tree) == 3 * (3 + 7 + 7) * 5
+    assert count_numbers(LatentLocallyLinearSVC(6, alpha=1e-3).fit(X, y)) == 6 * 3 * 5
 
 
 def test_size_of_trees():

@@ -9,7 +9,9 @@ from .estimators.adaptive_neighborhood import AdaptiveNeighborhoodSVC
 from .estimators.clustered import ClusteredSVC
 from .estimators.kernel_pegasos import KernelPegasosSVC
 from .estimators.landmark import LandmarkSVC
+from .estimators.latent import LatentLocallyLinearSVC
 from .estimators.local_coding import LocalCoder, LocalCodingSVC
+from .estimators.local_deep import LocalDeepSVC
 from .estimators.locally_linear import LocallyLinearSVC
 from .estimators.neighborhood import NeighborhoodSVC
 from .estimators.pegasos import PegasosRegressor, PegasosSVC
@@ -26,8 +28,10 @@ __all__ = [
     "ClusteredSVC",
     "KernelPegasosSVC",
     "LandmarkSVC",
+    "LatentLocallyLinearSVC",
     "LocalCoder",
     "LocalCodingSVC",
+    "LocalDeepSVC",
     "LocallyLinearSVC",
     "NeighborhoodSVC",
     "PegasosRegressor",

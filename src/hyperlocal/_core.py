@@ -31,3 +31,6 @@ NearestFloat32, NearestFloat64 = _core.NearestFloat32, _core.NearestFloat64
 NeighborhoodFloat32 = _core.NeighborhoodFloat32
 NeighborhoodFloat64 = _core.NeighborhoodFloat64
 LocalSvmsFloat32, LocalSvmsFloat64 = _core.LocalSvmsFloat32, _core.LocalSvmsFloat64
+tree_epoch, tree_gradient = _core.tree_epoch, _core.tree_gradient
+tree_scores, tree_paths = _core.tree_scores, _core.tree_paths
+latent_epoch, latent_scores = _core.latent_epoch, _core.latent_scores

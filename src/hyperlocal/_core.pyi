@@ -257,6 +257,7 @@ class _LocalSvms:
 
 class LocalSvmsFloat32(_LocalSvms): ...
 class LocalSvmsFloat64(_LocalSvms): ...
+
 def pegasos_epoch(
     rows: _Rows,
     bias: float,
@@ -287,4 +288,57 @@ def kernel_pegasos_block(
     squared_norms: Array,
     losses: Array,
     added: Array,
+) -> None: ...
+def tree_epoch(
+    rows: _Rows,
+    target: Array,
+    costs: Array,
+    first_column: int,
+    nodes: Array,
+    mean: Array,
+    square: Array,
+    depth: int,
+    alpha: float,
+    sharpness: float,
+    hard: bool,
+    rates: Array,
+    order: Array,
+) -> tuple[float, float, float]: ...
+def tree_gradient(
+    rows: _Rows,
+    target: Array,
+    costs: Array,
+    first_column: int,
+    nodes: Array,
+    depth: int,
+    alpha: float,
+    sharpness: float,
+    hard: bool,
+    order: Array,
+    gradient: Array,
+    scores: Array,
+) -> tuple[float, float, float]: ...
+def tree_scores(
+    rows: _Rows, begin: int, end: int, nodes: Array, depth: int, out: Array
+) -> None: ...
+def tree_paths(
+    rows: _Rows, begin: int, end: int, nodes: Array, depth: int, path: Array, gates: Array
+) -> None: ...
+def latent_epoch(
+    rows: _Rows,
+    target: Array,
+    costs: Array,
+    weights: Array,
+    n_models: int,
+    q: float,
+    alpha: float,
+    step: float,
+    first_visit: float,
+    n_visits: float,
+    order: Array,
+    seed: int,
+    held: Array,
+) -> float: ...
+def latent_scores(
+    products: Array, n_models: int, q: float, make_gates: bool, scores: Array
 ) -> None: ...

@@ -10,6 +10,7 @@ import numpy as np
 
 from .datasets import is_sparse
 from .estimators.base import LocallyLinearClassifier
+from .estimators.local_deep import LocalDeepSVC
 
 __all__ = ["count_numbers"]
 
@@ -17,10 +18,10 @@ __all__ = ["count_numbers"]
 def count_numbers(model: Any) -> int | None:
     """Count the numbers a fitted model needs in order to predict.
 
-    Locally linear SVMs: anchors, weights, intercepts and the arrays of the feature map. Linear
-    SVMs: weights and intercepts. Kernel SVMs: support vectors, their coefficients and intercepts.
-    Anything else: the elements of all arrays that its pickle would hold (a record of ``k`` fields,
-    such as a node of a boosted tree, counts ``k``).
+    Locally linear SVMs: anchors, weights, intercepts and the arrays of the feature map. Trees of
+    gates: routes, gates and weights. Linear SVMs: weights and intercepts. Kernel SVMs: support
+    vectors, their coefficients and intercepts. Anything else: the elements of all arrays that its
+    pickle would hold (a record of ``k`` fields, such as a node of a boosted tree, counts ``k``).
 
     Returns
     -------
@@ -39,6 +40,9 @@ def count_numbers(model: Any) -> int | None:
         in_map = _count_reachable([model._feature_map, getattr(model, "_earlier", None)])
         own = _count_attributes(model, "anchors_", "coef_", "intercept_")
         return None if in_map is None else own + in_map
+    if isinstance(model, LocalDeepSVC):
+        trees = model.tree_ if isinstance(model.tree_, list) else [model.tree_]
+        return sum(_count_attributes(tree, "routes", "gates", "weights") for tree in trees)
     if hasattr(model, "support_vectors_"):
         return _count_attributes(model, "support_vectors_", "dual_coef_", "intercept_")
     if hasattr(model, "coef_") and hasattr(model, "intercept_"):

@@ -3,29 +3,23 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from hyperlocal import LocalCoder, LocalCodingSVC, LocallyLinearSVC, SupervisedAnchorSVC
-from hyperlocal import (
-    ClusteredSVC,
-    LandmarkSVC,
-    LocalCoder,
-    LocalCodingSVC,
-    LocallyLinearSVC,
-    ProfileSVC,
 from hyperlocal import (
     MEGM,
+    SDCASVC,
     AdaptiveNeighborhoodSVC,
+    ClusteredSVC,
+    KernelPegasosSVC,
+    LandmarkSVC,
+    LatentLocallyLinearSVC,
     LocalCoder,
     LocalCodingSVC,
+    LocalDeepSVC,
     LocallyLinearSVC,
     NeighborhoodSVC,
-from hyperlocal import (
-    SDCASVC,
-    KernelPegasosSVC,
-    LocalCoder,
-    LocalCodingSVC,
-    LocallyLinearSVC,
     PegasosRegressor,
     PegasosSVC,
+    ProfileSVC,
+    SupervisedAnchorSVC,
 )
 from hyperlocal.features import AdditiveKernelMap
 
@@ -55,6 +49,10 @@ ESTIMATORS = [
     AdaptiveNeighborhoodSVC(metric="dann"),
     MEGM(),
     MEGM(n_neighbors=5),
+    LocalDeepSVC(),
+    LocalDeepSVC(2, alpha=1e-3, share_tree=True, class_weight="balanced"),
+    LatentLocallyLinearSVC(),
+    LatentLocallyLinearSVC(8, p=3.0, alpha=1e-4),
     LocalCoder(),
     LocalCoder(coding="lle", sparse_output=False),
     LandmarkSVC(),

@@ -14,7 +14,7 @@ from hyperlocal.gates import Gate
 from hyperlocal.lifting import LiftedRows
 from hyperlocal.neighbors import ExactSearch
 from hyperlocal.rows import core_rows
-from hyperlocal.solvers import anchor_descent, dual, pegasos, sgd
+from hyperlocal.solvers import anchor_descent, dual, latent, local_deep, pegasos, sgd
 from hyperlocal.solvers.neighborhood import KernelOptions, NeighborhoodSolver
 from hyperlocal.threads import Workers
 
@@ -49,7 +49,7 @@ def _kernels(dtype, storage, quadratic):
         codes = encode(X, np.eye(7, 9, dtype=dtype), 4, coding, Workers(1))
         found |= {f"{coding} weights": codes.weights, "distances": codes.distances}
     if not quadratic:
-        found |= _pegasos(X)
+        found |= _pegasos(X) | _learned_gates(X)
     return found | _solutions(lifted) | _learned_anchors(X, rows, lifted) | _local_svms(X)
 
 
@@ -76,6 +76,20 @@ def _pegasos(X):
     state = pegasos.PegasosState.start(problem, average=True)
     pegasos.run_epoch(problem, state, np.arange(X.shape[0]), batch_size=4, project=True)
     return {"pegasos": state.weights}
+
+
+def _learned_gates(X):
+    target, costs = np.arange(60, dtype=np.int32) % 3, np.ones(60, X.dtype)
+    options = {"alpha": 1e-3, "n_epochs": 2}
+    trees = local_deep.solve(
+        local_deep.TreeProblem(X, target, costs, 3), depth=2, rng=np.random.default_rng(0),
+        workers=Workers(1), **options,
+    )  # fmt: skip
+    models = latent.solve(
+        latent.LatentProblem(X, target, costs, 3, 3.0), n_models=5, rng=np.random.default_rng(0),
+        **options,
+    )  # fmt: skip
+    return {"trees": trees.nodes, "latent": models.weights}
 
 
 def _solutions(lifted):

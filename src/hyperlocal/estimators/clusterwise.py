@@ -39,8 +39,8 @@ TYPICAL_COST = 10.0
 class ClusterwiseClassifier(LocallyLinearClassifier):
     """Base of classifiers with a linear model per cluster.
 
-    A subclass fits its gate and map (``_fit_gate``) and trains (``_train_clusters``); what it leaves is a
-    plain local model, whatever codes it trained with.
+    A subclass fits its gate and map (``_fit_gate``) and trains (``_train_clusters``); what it
+    leaves is a plain local model, whatever codes it trained with.
     """
 
     # What these methods do not let the user choose.

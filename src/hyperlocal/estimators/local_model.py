@@ -161,9 +161,8 @@ class LocalModel(ClassifierMixin, BaseEstimator):
         values = values.toarray()[0] if sp.issparse(values) else values[0]
         contributions = coef[0] * values
         scores = contributions.sum(axis=1) + intercept[0]
-        with Workers(self.n_jobs) as workers:
-            codes = self._encode(X, workers)
         best = int(scores[0] > 0) if len(scores) == 1 else int(scores.argmax())
+        anchors, anchor_weights = self._active_models(X, best)
         return Explanation(
             prediction=self.classes_[best],
             classes=self.classes_[1:] if len(scores) == 1 else self.classes_,
@@ -171,9 +170,15 @@ class LocalModel(ClassifierMixin, BaseEstimator):
             intercepts=intercept[0],
             scores=scores,
             feature_names=self._feature_map.feature_names(self._input_names()),
-            anchors=codes.anchors[0],
-            anchor_weights=codes.weights[0],
+            anchors=anchors,
+            anchor_weights=anchor_weights,
         )
+
+    def _active_models(self, X: Any, best: int) -> tuple[np.ndarray, np.ndarray]:
+        """The models that speak for class ``best`` at the one row of ``X``, and how loudly."""
+        with Workers(self.n_jobs) as workers:
+            codes = self._encode(X, workers)
+        return codes.anchors[0], codes.weights[0]
 
     def _input_names(self) -> np.ndarray:
         default = np.array([f"x{i}" for i in range(self.n_features_in_)], dtype=object)

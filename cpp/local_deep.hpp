@@ -1,0 +1,549 @@
+// LDKL: a tree of gates over linear models (Jose et al. 2013), trained by mini-batch Adam.
+//
+// A complete binary tree of depth D has 2^D − 1 inner nodes and 2^D leaves, numbered from the root
+// level by level; the children of n are 2n + 1 (left) and 2n + 2. Every node has a gate θ' and one
+// weight vector w_c per column, every inner node a route θ as well; x carries a constant 1.
+//
+//     f_c(x) = Σ_n P_n(x) · tanh(θ'_n·x) · (w_nc·x),
+//     P_n = Π over the path from the root of ½(1 + t_l) to the left, ½(1 − t_l) to the right,
+//     t_l = tanh(s θ_l·x), or the sign of θ_l·x where routing is hard (zero goes right).
+//
+// Minimised: α/2 (‖W‖² + ‖Θ‖² + ‖Θ'‖²) + the mean over rows of s_i Σ_c hinge(y_ic f_c(x_i)).
+// One pass from the leaves up gives every gradient:
+//     F_c(n) = tanh(θ'_n·x)(w_nc·x) + ½(1 + t) F_c(left) + ½(1 − t) F_c(right),
+//     ∂f_c/∂θ_l = P_l · ½(F_c(left) − F_c(right)) · s(1 − t²) · x.
+//
+// A node's vectors lie side by side, [θ, θ', w_1 … w_C], each padded with zeros to `stride`.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+#include <vector>
+
+#include "rows.hpp"
+#include "simd.hpp"
+#include "tanh.hpp"
+
+namespace hyperlocal {
+
+struct TreeShape {
+  Index depth;
+  Index n_columns;
+  Index stride;
+
+  Index n_inner() const { return (Index(1) << depth) - 1; }
+  Index n_nodes() const { return (Index(2) << depth) - 1; }
+  Index n_vectors() const { return 2 + n_columns; }
+  Index block() const { return n_vectors() * stride; }
+  bool is_inner(Index node) const { return node < n_inner(); }
+};
+
+struct Routing {
+  double sharpness;  // s
+  bool hard;
+};
+
+// Labels and weights of rows, as one tree sees them: its first column is `first_column`.
+template <class T>
+struct TreeTargets {
+  const Column* target;  // the column in which a row is positive, -1 for none
+  const T* costs;        // weights of rows, one on average
+  Index first_column;
+};
+
+// What a run of batches tells.
+struct TreeReport {
+  double loss;        // Σ of weighted hinge losses before each step
+  double projection;  // Σ P|θ·x| over inner nodes
+  double reach;       // Σ P
+};
+
+namespace detail {
+
+constexpr Index tree_batch = 32;
+constexpr double least_reach = 1e-4;
+// From so many rows on, projecting the whole batch at once is faster than row by row.
+constexpr Index rows_for_tile = 8;
+
+constexpr Index kRoute = 0, kGate = 1, kFirstColumn = 2;
+
+// Products of one row with `n_vectors` vectors (stride apart), `apart` places from each other in
+// `out`. Together they keep the multipliers busy; one sum alone would wait for itself.
+template <int n_vectors, class T>
+HYPERLOCAL_INLINE void row_dots(const RowView<T>& x, const T* vectors, Index stride, T* out,
+                                Index apart) {
+  if (x.is_dense()) {
+    constexpr int n = lanes_per_register<T>, registers = 8 / n;
+    Lanes<T, n> sums[n_vectors][registers];
+    for (auto& of_vector : sums)
+      for (auto& sum : of_vector) sum = Lanes<T, n>::zero();
+    for (Index v = 0; v < stride; v += 8)
+      for (int r = 0; r < registers; ++r) {
+        const auto values = Lanes<T, n>::load(x.values + v + r * n);
+        for (int j = 0; j < n_vectors; ++j)
+          sums[j][r].add_product(Lanes<T, n>::load(vectors + j * stride + v + r * n), values);
+      }
+    for (int j = 0; j < n_vectors; ++j) {
+      for (int r = 1; r < registers; ++r) sums[j][0].add_product(sums[j][r], T(1));
+      out[j * apart] = sums[j][0].sum();
+    }
+    return;
+  }
+  for (int j = 0; j < n_vectors; ++j) {
+    const T* w = vectors + j * stride;
+    T sum = 0;
+    for (Index v = 0; v < x.size; ++v) sum += x.values[v] * w[x.columns[v]];
+    out[j * apart] = sum;
+  }
+}
+
+// Products of `n_vectors` vectors (stride apart) with all rows of a transposed batch.
+template <int n_vectors, class T>
+void project_tile(const T* transposed, const T* vectors, Index stride, T* out) {
+  constexpr int n = lanes_per_register<T>, registers = 4;
+  for (Index row = 0; row < tree_batch; row += registers * n) {
+    Lanes<T, n> sums[n_vectors][registers];
+    for (auto& of_vector : sums)
+      for (auto& sum : of_vector) sum = Lanes<T, n>::zero();
+    const T* x = transposed + row;
+    for (Index v = 0; v < stride; ++v, x += tree_batch)
+      for (int r = 0; r < registers; ++r) {
+        const auto values = Lanes<T, n>::load(x + r * n);
+        for (int j = 0; j < n_vectors; ++j) sums[j][r].add_product(values, vectors[j * stride + v]);
+      }
+    for (int j = 0; j < n_vectors; ++j)
+      for (int r = 0; r < registers; ++r) sums[j][r].store(out + j * tree_batch + row + r * n);
+  }
+}
+
+// out_j += Σ_i pulls_ji x_i for `n_vectors` vectors j (stride apart) and the dense rows named.
+template <int n_vectors, class T>
+void add_rows(const T* x, Index stride, const Index* rows, Index n_rows, const T* pulls, T* out) {
+  constexpr int n = lanes_per_register<T>;
+  for (Index v = 0; v < stride; v += n) {
+    Lanes<T, n> sums[n_vectors];
+    for (int j = 0; j < n_vectors; ++j) sums[j] = Lanes<T, n>::load(out + j * stride + v);
+    for (Index i = 0; i < n_rows; ++i) {
+      const auto values = Lanes<T, n>::load(x + rows[i] * stride + v);
+      for (int j = 0; j < n_vectors; ++j)
+        sums[j].add_product(values, pulls[j * tree_batch + rows[i]]);
+    }
+    for (int j = 0; j < n_vectors; ++j) sums[j].store(out + j * stride + v);
+  }
+}
+
+// Calls action(first, count) over vectors in groups of three, the count as a constant.
+template <class Action>
+void in_threes(Index begin, Index end, Action action) {
+  for (; begin + 3 <= end; begin += 3) action(begin, std::integral_constant<int, 3>{});
+  if (end - begin == 2) action(begin, std::integral_constant<int, 2>{});
+  if (end - begin == 1) action(begin, std::integral_constant<int, 1>{});
+}
+
+// Up to `tree_batch` rows with their constant: dense ones padded to the stride.
+template <class T>
+class PaddedRows {
+ public:
+  explicit PaddedRows(Index stride) : stride_(stride), views_(tree_batch) {}
+
+  // The dense rows as a matrix (tree_batch, stride); null where rows are sparse.
+  const T* dense() const { return dense_.empty() ? nullptr : dense_.data(); }
+  const RowView<T>& operator[](Index i) const { return views_[i]; }
+  Index size() const { return size_; }
+
+  // `row_of(i)` names the row at place i.
+  template <class RowOf>
+  void load(const Rows<T>& rows, Index count, RowOf row_of) {
+    size_ = count;
+    if (rows.is_dense()) {
+      dense_.resize(static_cast<std::size_t>(tree_batch * stride_));
+      for (Index i = 0; i < count; ++i) {
+        const RowView<T> x = rows.fetch(row_of(i), buffer_);
+        T* place = dense_.data() + i * stride_;
+        std::copy(x.values, x.values + x.size, place);
+        place[x.size] = 1;
+        views_[i] = RowView<T>::of_dense(place, stride_);
+      }
+      return;
+    }
+    starts_.assign(1, 0);
+    values_.clear();
+    columns_.clear();
+    for (Index i = 0; i < count; ++i) {
+      const RowView<T> x = rows.fetch(row_of(i), buffer_);
+      values_.insert(values_.end(), x.values, x.values + x.size);
+      columns_.insert(columns_.end(), x.columns, x.columns + x.size);
+      values_.push_back(1);
+      columns_.push_back(static_cast<Column>(rows.width()));
+      starts_.push_back(values_.size());
+    }
+    for (Index i = 0; i < count; ++i)
+      views_[i] = {values_.data() + starts_[i], columns_.data() + starts_[i],
+                   static_cast<Index>(starts_[i + 1] - starts_[i]), false};
+  }
+
+ private:
+  Index stride_;
+  Index size_ = 0;
+  RowBuffer<T> buffer_;
+  std::vector<T> dense_, values_;
+  std::vector<Column> columns_;
+  std::vector<std::size_t> starts_;
+  std::vector<RowView<T>> views_;
+};
+
+}  // namespace detail
+
+// One batch on its way through a tree. All values are kept per node and row, rows side by side.
+template <class T>
+class TreeBatch {
+ public:
+  explicit TreeBatch(const TreeShape& shape)
+      : shape_(shape),
+        x_(shape.stride),
+        reach_(shape.n_nodes() * kBatch),
+        products_(shape.n_nodes() * shape.n_vectors() * kBatch),
+        subtree_(shape.n_nodes() * shape.n_columns * kBatch),
+        pulls_(shape.n_vectors() * kBatch),
+        loss_pulls_(shape.n_columns * kBatch) {}
+
+  void load(const Rows<T>& rows, const Index* order, Index count) {
+    x_.load(rows, count, [order](Index i) { return order[i]; });
+    if (x_.dense() == nullptr) return;
+    transposed_.assign(static_cast<std::size_t>(shape_.stride * kBatch), T(0));
+    for (Index i = 0; i < count; ++i)
+      for (Index v = 0; v < shape_.stride; ++v)
+        transposed_[v * kBatch + i] = x_.dense()[i * shape_.stride + v];
+  }
+
+  // From the root down, then F from the leaves up.
+  void forward(const T* nodes, const Routing& routing, TreeReport& report) {
+    routing_ = routing;
+    std::fill(reach_.begin(), reach_.end(), T(0));
+    std::fill_n(reach_.begin(), x_.size(), T(1));
+    for (Index node = 0; node < shape_.n_nodes(); ++node) visit(nodes, node, report);
+    for (Index node = shape_.n_nodes() - 1; node >= 0; --node) sum_subtree(node);
+  }
+
+  T score(Index column, Index i) const { return subtree_[column * kBatch + i]; }
+
+  // Pulls of the mean hinge loss at the scores.
+  void compare(const TreeTargets<T>& targets, const Index* order, TreeReport& report) {
+    for (Index column = 0; column < shape_.n_columns; ++column)
+      for (Index i = 0; i < kBatch; ++i) {
+        T& pull = loss_pulls_[column * kBatch + i];
+        pull = 0;
+        if (i >= x_.size()) continue;
+        const Index row = order[i];
+        const T label = targets.target[row] == targets.first_column + column ? T(1) : T(-1);
+        const T slack = T(1) - label * score(column, i);
+        if (!(slack > 0)) continue;
+        report.loss += double(targets.costs[row]) * double(slack);
+        pull = -label * targets.costs[row] / static_cast<T>(x_.size());
+      }
+  }
+
+  // The gradient of one node's vectors [θ, θ', w …] into `out`; a frozen or leaf θ gets zero.
+  void gradient(const T* nodes, Index node, T alpha, T* out) {
+    const T* block = nodes + node * shape_.block();
+    const Index first = learns_route(node) ? detail::kRoute : detail::kGate;
+    std::fill_n(out, shape_.stride, T(0));
+    for (Index v = first * shape_.stride; v < shape_.block(); ++v) out[v] = alpha * block[v];
+    Index rows[kBatch];
+    const Index n_rows = pull_node(node, rows);
+    if (n_rows == 0) return;
+    if (x_.dense() != nullptr) {
+      detail::in_threes(first, shape_.n_vectors(), [&](Index j, auto count) {
+        detail::add_rows<count()>(x_.dense(), shape_.stride, rows, n_rows,
+                                  pulls_.data() + j * kBatch, out + j * shape_.stride);
+      });
+      return;
+    }
+    for (Index r = 0; r < n_rows; ++r) {
+      const RowView<T>& x = x_[rows[r]];
+      for (Index j = first; j < shape_.n_vectors(); ++j)
+        for (Index v = 0; v < x.size; ++v)
+          out[j * shape_.stride + x.columns[v]] += pulls_[j * kBatch + rows[r]] * x.values[v];
+    }
+  }
+
+  bool learns_route(Index node) const { return shape_.is_inner(node) && !routing_.hard; }
+
+ private:
+  static constexpr Index kBatch = detail::tree_batch;
+
+  // Of a node: the projections on θ, θ', w …; the first two become t and tanh(θ'·x).
+  T* products(Index node) { return products_.data() + node * shape_.n_vectors() * kBatch; }
+  T* subtree(Index node) { return subtree_.data() + node * shape_.n_columns * kBatch; }
+
+  void visit(const T* nodes, Index node, TreeReport& report) {
+    const T* reach = reach_.data() + node * kBatch;
+    T* out = products(node);
+    const Index n_here = kBatch - std::count(reach, reach + kBatch, T(0));
+    std::fill_n(out, shape_.n_vectors() * kBatch, T(0));
+    if (n_here == 0) return;
+    project(nodes + node * shape_.block(), node, reach, n_here, out);
+    tanh_in_place(out + detail::kGate * kBatch, kBatch);
+    for (Index j = detail::kFirstColumn; j < shape_.n_vectors(); ++j)
+      for (Index i = 0; i < kBatch; ++i)
+        if (reach[i] == 0) out[j * kBatch + i] = 0;
+    if (!shape_.is_inner(node)) return;
+    for (Index i = 0; i < kBatch; ++i) {
+      report.projection += double(reach[i]) * std::fabs(double(out[i]));
+      report.reach += double(reach[i]);
+    }
+    route(node, reach, out);
+  }
+
+  void project(const T* block, Index node, const T* reach, Index n_here, T* out) {
+    const Index first = shape_.is_inner(node) ? detail::kRoute : detail::kGate;
+    if (x_.dense() != nullptr && n_here >= detail::rows_for_tile) {
+      detail::in_threes(first, shape_.n_vectors(), [&](Index j, auto count) {
+        detail::project_tile<count()>(transposed_.data(), block + j * shape_.stride, shape_.stride,
+                                      out + j * kBatch);
+      });
+      return;
+    }
+    for (Index i = 0; i < x_.size(); ++i) {
+      if (reach[i] == 0) continue;
+      detail::in_threes(first, shape_.n_vectors(), [&](Index j, auto count) {
+        detail::row_dots<count()>(x_[i], block + j * shape_.stride, shape_.stride,
+                                  out + j * kBatch + i, kBatch);
+      });
+    }
+  }
+
+  // Turns θ·x into t and hands the reach on to the children; what hardly arrives is cut off.
+  void route(Index node, const T* reach, T* t) {
+    if (routing_.hard) {
+      for (Index i = 0; i < kBatch; ++i) t[i] = t[i] > 0 ? T(1) : T(-1);
+    } else {
+      tanh_in_place(t, kBatch, static_cast<T>(routing_.sharpness));
+    }
+    const auto kept = [](T p) { return p > T(detail::least_reach) ? p : T(0); };
+    T* left = reach_.data() + (2 * node + 1) * kBatch;
+    for (Index i = 0; i < kBatch; ++i) {
+      left[i] = kept(reach[i] * T(0.5) * (T(1) + t[i]));
+      left[kBatch + i] = kept(reach[i] * T(0.5) * (T(1) - t[i]));
+    }
+  }
+
+  void sum_subtree(Index node) {
+    const T* own = products(node);
+    const T* gate = own + detail::kGate * kBatch;
+    for (Index column = 0; column < shape_.n_columns; ++column) {
+      const T* linear = own + (detail::kFirstColumn + column) * kBatch;
+      T* sum = subtree(node) + column * kBatch;
+      for (Index i = 0; i < kBatch; ++i) sum[i] = gate[i] * linear[i];
+      if (!shape_.is_inner(node)) continue;
+      const T* left = subtree(2 * node + 1) + column * kBatch;
+      const T* right = subtree(2 * node + 2) + column * kBatch;
+      for (Index i = 0; i < kBatch; ++i)
+        sum[i] += T(0.5) * ((T(1) + own[i]) * left[i] + (T(1) - own[i]) * right[i]);
+    }
+  }
+
+  // What each row pulls at the node's vectors; returns how many rows pull, and which.
+  Index pull_node(Index node, Index* rows) {
+    const T* reach = reach_.data() + node * kBatch;
+    const T* own = products(node);
+    const T* gate = own + detail::kGate * kBatch;
+    const bool learns = learns_route(node);
+    T* route_pull = pulls_.data();
+    T* gate_pull = pulls_.data() + detail::kGate * kBatch;
+    std::fill_n(pulls_.begin(), 2 * kBatch, T(0));
+    bool pulls[kBatch] = {};
+    for (Index column = 0; column < shape_.n_columns; ++column) {
+      const T* linear = own + (detail::kFirstColumn + column) * kBatch;
+      const T* up = loss_pulls_.data() + column * kBatch;
+      T* weight_pull = pulls_.data() + (detail::kFirstColumn + column) * kBatch;
+      for (Index i = 0; i < kBatch; ++i) {
+        const T pull = reach[i] * up[i];
+        pulls[i] |= pull != 0;
+        weight_pull[i] = pull * gate[i];
+        gate_pull[i] += pull * linear[i] * (T(1) - gate[i] * gate[i]);
+      }
+      if (!learns) continue;
+      const T* left = subtree(2 * node + 1) + column * kBatch;
+      const T* right = subtree(2 * node + 2) + column * kBatch;
+      const T half_sharpness = static_cast<T>(0.5 * routing_.sharpness);
+      for (Index i = 0; i < kBatch; ++i)
+        route_pull[i] +=
+            reach[i] * up[i] * (left[i] - right[i]) * half_sharpness * (T(1) - own[i] * own[i]);
+    }
+    Index n_rows = 0;
+    for (Index i = 0; i < kBatch; ++i)
+      if (pulls[i]) rows[n_rows++] = i;
+    return n_rows;
+  }
+
+  TreeShape shape_;
+  Routing routing_{};
+  detail::PaddedRows<T> x_;
+  std::vector<T> transposed_;
+  std::vector<T> reach_, products_, subtree_, pulls_, loss_pulls_;
+};
+
+// Adam's state: averages of gradients and of their squares, shaped like the nodes.
+template <class T>
+struct AdamState {
+  T* mean;
+  T* square;
+};
+
+namespace detail {
+
+constexpr double adam_mean = 0.9, adam_square = 0.999, adam_epsilon = 1e-8;
+
+template <class T>
+void adam_step(const T* gradient, Index size, double rate, T* mean, T* square, T* values) {
+  const T keep_mean = T(adam_mean), keep_square = T(adam_square), step = static_cast<T>(rate);
+#pragma omp simd
+  for (Index v = 0; v < size; ++v) {
+    mean[v] += (T(1) - keep_mean) * (gradient[v] - mean[v]);
+    square[v] += (T(1) - keep_square) * (gradient[v] * gradient[v] - square[v]);
+    values[v] -= step * mean[v] / (std::sqrt(square[v]) + T(adam_epsilon));
+  }
+}
+
+}  // namespace detail
+
+// Visits the rows in `order`, a batch at a time; batch b takes a step of rates[b], in which Adam's
+// correction for a young average is contained.
+template <class T>
+TreeReport tree_epoch(const Rows<T>& rows, const TreeTargets<T>& targets, const TreeShape& shape,
+                      T* nodes, const AdamState<T>& adam, double alpha, const Routing& routing,
+                      const double* rates, const Index* order, Index n_visits) {
+  TreeBatch<T> batch(shape);
+  TreeReport report{};
+  std::vector<T> gradient(static_cast<std::size_t>(shape.block()));
+  for (Index begin = 0; begin < n_visits; begin += detail::tree_batch, ++rates) {
+    const Index count = std::min(detail::tree_batch, n_visits - begin);
+    batch.load(rows, order + begin, count);
+    batch.forward(nodes, routing, report);
+    batch.compare(targets, order + begin, report);
+    for (Index node = 0; node < shape.n_nodes(); ++node) {
+      batch.gradient(nodes, node, static_cast<T>(alpha), gradient.data());
+      const Index skip = batch.learns_route(node) ? 0 : shape.stride;
+      const Index start = node * shape.block() + skip;
+      detail::adam_step(gradient.data() + skip, shape.block() - skip, *rates, adam.mean + start,
+                        adam.square + start, nodes + start);
+    }
+  }
+  return report;
+}
+
+// Gradient and scores (rows, columns) of one batch: what `tree_epoch` steps along.
+template <class T>
+TreeReport tree_gradient(const Rows<T>& rows, const TreeTargets<T>& targets, const TreeShape& shape,
+                         const T* nodes, double alpha, const Routing& routing, const Index* order,
+                         Index n_visits, T* gradient, T* scores) {
+  TreeBatch<T> batch(shape);
+  TreeReport report{};
+  batch.load(rows, order, n_visits);
+  batch.forward(nodes, routing, report);
+  batch.compare(targets, order, report);
+  for (Index node = 0; node < shape.n_nodes(); ++node)
+    batch.gradient(nodes, node, static_cast<T>(alpha), gradient + node * shape.block());
+  for (Index i = 0; i < n_visits; ++i)
+    for (Index column = 0; column < shape.n_columns; ++column)
+      scores[i * shape.n_columns + column] = batch.score(column, i);
+  return report;
+}
+
+namespace detail {
+
+// Rows on their way down one tree with hard routing, all of them level by level: their products do
+// not wait for each other's turns.
+template <class T>
+class Walk {
+ public:
+  explicit Walk(const TreeShape& shape)
+      : shape_(shape),
+        path_(tree_batch * (shape.depth + 1)),
+        gates_(tree_batch * (shape.depth + 1)),
+        products_(tree_batch * (shape.depth + 1) * shape.n_vectors()) {}
+
+  // Nodes and tanh(θ'·x), (levels, tree_batch), and products with [θ, θ', w …] after them.
+  Index node(Index level, Index i) const { return path_[level * tree_batch + i]; }
+  T gate(Index level, Index i) const { return gates_[level * tree_batch + i]; }
+  T linear(Index level, Index i, Index column) const {
+    return products_[(level * tree_batch + i) * shape_.n_vectors() + kFirstColumn + column];
+  }
+
+  void run(const T* nodes, const PaddedRows<T>& x) {
+    std::fill_n(path_.begin(), tree_batch, Index(0));
+    for (Index level = 0; level <= shape_.depth; ++level) {
+      const Index first = level < shape_.depth ? kRoute : kGate;
+      for (Index i = 0; i < x.size(); ++i) {
+        const Index place = level * tree_batch + i, here = path_[place];
+        const T* block = nodes + here * shape_.block();
+        T* out = products_.data() + place * shape_.n_vectors();
+        in_threes(first, shape_.n_vectors(), [&](Index j, auto count) {
+          row_dots<count()>(x[i], block + j * shape_.stride, shape_.stride, out + j, 1);
+        });
+        gates_[place] = out[kGate];
+        if (level < shape_.depth)
+          path_[place + tree_batch] = 2 * here + 2 - static_cast<Index>(out[kRoute] > 0);
+      }
+      tanh_in_place(gates_.data() + level * tree_batch, x.size());
+    }
+  }
+
+ private:
+  TreeShape shape_;
+  std::vector<Index> path_;
+  std::vector<T> gates_, products_;
+};
+
+template <class T, class Action>
+void in_batches(const Rows<T>& rows, Index begin, Index end, Index stride, Action action) {
+  PaddedRows<T> x(stride);
+  for (Index start = begin; start < end; start += tree_batch) {
+    x.load(rows, std::min(tree_batch, end - start), [start](Index i) { return start + i; });
+    action(start - begin, x);
+  }
+}
+
+}  // namespace detail
+
+// Scores of rows begin … end-1 by trees with hard routing, (rows, n_trees · n_columns): one path
+// per row and tree.
+template <class T>
+void tree_scores(const Rows<T>& rows, Index begin, Index end, const TreeShape& shape,
+                 const T* nodes, Index n_trees, T* out) {
+  detail::Walk<T> walk(shape);
+  detail::in_batches(rows, begin, end, shape.stride, [&](Index start, const auto& x) {
+    for (Index tree = 0; tree < n_trees; ++tree) {
+      walk.run(nodes + tree * shape.n_nodes() * shape.block(), x);
+      for (Index i = 0; i < x.size(); ++i)
+        for (Index column = 0; column < shape.n_columns; ++column) {
+          T score = 0;
+          for (Index level = 0; level <= shape.depth; ++level)
+            score += walk.gate(level, i) * walk.linear(level, i, column);
+          out[((start + i) * n_trees + tree) * shape.n_columns + column] = score;
+        }
+    }
+  });
+}
+
+// The gate of one tree with hard routing: the nodes of each row's path, root first, and their
+// tanh(θ'·x), both (rows, depth + 1).
+template <class T>
+void tree_paths(const Rows<T>& rows, Index begin, Index end, const TreeShape& shape, const T* nodes,
+                Column* path, T* gates) {
+  const Index n_levels = shape.depth + 1;
+  detail::Walk<T> walk(shape);
+  detail::in_batches(rows, begin, end, shape.stride, [&](Index start, const auto& x) {
+    walk.run(nodes, x);
+    for (Index i = 0; i < x.size(); ++i)
+      for (Index level = 0; level < n_levels; ++level) {
+        const Index place = (start + i) * n_levels + level;
+        path[place] = static_cast<Column>(walk.node(level, i));
+        gates[place] = walk.gate(level, i);
+      }
+  });
+}
+
+}  // namespace hyperlocal

@@ -1,0 +1,198 @@
+"""How classifiers are fitted whose gate is learned together with the weights.
+
+Their problems are not convex: training is a schedule of stochastic steps of a given length. What
+the arguments leave to "auto" is chosen first, on a held-out part of the training rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..features import FeatureMap
+from ..held_out import split_held_out
+from ..progress import CallbackSupportMixin, EpochMonitor, with_callbacks
+from ..threads import Workers, row_blocks
+from ..validation import (
+    LabelledRows,
+    check_labelled_rows,
+    check_n_jobs,
+    check_number,
+    make_generator,
+    merge_equal_rows,
+    warn_about_scales,
+)
+from .local_model import LocalModel
+
+ROWS_PER_PREDICTION_BLOCK = 4_096
+# A trial of settings has so many times fewer epochs: enough to rank them.
+SHORTER_TRIALS = 2
+
+Settings = dict[str, Any]
+Monitor = Callable[..., bool]
+
+
+class LearnedGateClassifier(CallbackSupportMixin, LocalModel):
+    """Base of the classifiers whose gate is learned with the weights.
+
+    A subclass gives its arguments, the settings to try, a solver, and scores from what it returned.
+    """
+
+    _bias = 1.0
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit to training rows.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+            Rows; float32 stays float32. Standardised features are best.
+        y : array-like of shape (n_rows,)
+            Class labels.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weights of rows; a weight of two is the same as the row twice (to the last bit up to
+            16,384 rows).
+
+        Returns
+        -------
+        self
+        """
+        self._check_arguments()
+        data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
+        warn_about_scales(data.X)
+        data = merge_equal_rows(data)
+        rng = make_generator(self.random_state)
+        self.__dict__.pop("classes_", None)  # should this fit be interrupted, none is in use
+        with Workers(self.n_jobs) as workers:
+            settings = self._choose_settings(data, rng, workers)
+            monitor = EpochMonitor(self, self.max_iter, self.verbose)
+            try:
+                result = self._train(data, settings, self.max_iter, rng, workers, monitor.epoch)
+            finally:
+                monitor.close()
+        self._feature_map = FeatureMap().fit(data.X, None, data.sample_weight, rng)
+        self._take(result, settings)
+        self.n_iter_ = result.n_iter
+        self.objective_ = result.objective
+        self.history_ = result.history
+        self.classes_ = data.classes
+        return self
+
+    # ---- what a subclass gives -----------------------------------------------------------------
+
+    def _check_arguments(self) -> None:
+        if not is_auto(self.alpha):
+            check_number("alpha", self.alpha, inclusive=True)
+        check_number("max_iter", self.max_iter, integer=True, above=1, inclusive=True)
+        check_n_jobs(self.n_jobs)
+        if not isinstance(self.verbose, bool):
+            check_number("verbose", self.verbose, integer=True, inclusive=True)
+
+    def _first_settings(self, data: LabelledRows) -> Settings:
+        """Settings with the arguments, and a start for each "auto"."""
+        raise NotImplementedError
+
+    def _variations(self, data: LabelledRows) -> list[list[Settings]]:
+        """Changes of the settings, in rounds: each round starts from the best so far."""
+        raise NotImplementedError
+
+    def _train(
+        self,
+        data: LabelledRows,
+        settings: Settings,
+        n_epochs: int,
+        rng: np.random.Generator,
+        workers: Workers,
+        monitor: Monitor | None = None,
+    ) -> Any:
+        raise NotImplementedError
+
+    def _take(self, result: Any, settings: Settings) -> None:
+        """Keep what prediction needs, and the settings as fitted attributes."""
+        raise NotImplementedError
+
+    def _block_scores(self, X: Any, begin: int, end: int) -> np.ndarray:
+        """Scores of some rows, ``(end - begin, n_columns)``."""
+        raise NotImplementedError
+
+    # ---- the rest ------------------------------------------------------------------------------
+
+    def _choose_settings(
+        self, data: LabelledRows, rng: np.random.Generator, workers: Workers
+    ) -> Settings:
+        best = self._first_settings(data)
+        rounds = self._variations(data)
+        parts = split_held_out(data, rng) if rounds else None
+        if parts is None:
+            return best
+        seed = int(rng.integers(2**63))  # the same luck for all
+        errors: dict[str, float] = {}
+
+        def error(settings: Settings) -> float:
+            key = repr(sorted(settings.items()))
+            if key not in errors:
+                errors[key] = self._held_out_error(*parts, settings, seed, workers)
+            return errors[key]
+
+        for changes in rounds:
+            best = min([best, *({**best, **change} for change in changes)], key=error)
+        return best
+
+    def _held_out_error(
+        self,
+        train: LabelledRows,
+        judge: LabelledRows,
+        settings: Settings,
+        seed: int,
+        workers: Workers,
+    ) -> float:
+        n_epochs = max(1, self.max_iter // SHORTER_TRIALS)
+        rng = np.random.default_rng(seed)
+        self._take(self._train(train, settings, n_epochs, rng, workers), settings)
+        scores = self._scores(judge.X, workers)
+        chosen = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return float(np.average(chosen != judge.target, weights=judge.sample_weight))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of rows.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
+        """
+        X = self._check_fitted_rows(X)
+        with Workers(self.n_jobs) as workers:
+            scores = self._scores(X, workers)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def _scores(self, X: Any, workers: Workers) -> np.ndarray:
+        blocks = row_blocks(X.shape[0], ROWS_PER_PREDICTION_BLOCK)
+        return np.concatenate(workers.map(lambda block: self._block_scores(X, *block), blocks))
+
+
+def passes_per_epoch(n_rows: int, n_epochs: int, fewest_visits: int) -> int:
+    """How often an epoch visits each row: once, or more where so few visits would not do.
+
+    Examples
+    --------
+    >>> from hyperlocal.estimators.learned_gate import passes_per_epoch
+    >>> passes_per_epoch(100, 10, 3000), passes_per_epoch(1000, 10, 3000)
+    (3, 1)
+    """
+    return max(1, round(fewest_visits / (n_rows * n_epochs)))
+
+
+def costs_of(data: LabelledRows) -> np.ndarray:
+    """Weights of rows, one on average, in the rows' own precision."""
+    return (data.sample_weight / data.sample_weight.mean()).astype(data.X.dtype)
+
+
+def is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"

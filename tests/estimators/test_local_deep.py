@@ -1,0 +1,84 @@
+"""Tests of hyperlocal.estimators.local_deep and hyperlocal.trees: the fitted tree and its paths."""
+
+import numpy as np
+import pytest
+
+from estimators.data import make_data, make_ring
+from hyperlocal import LocalDeepSVC
+
+
+def model(**options):
+    """A small tree with a seed."""
+    return LocalDeepSVC(**{"depth": 3, "alpha": 1e-3, "random_state": 0, "max_iter": 10, **options})
+
+
+def by_hand(tree, X):
+    """Scores of a tree, row by row along its paths."""
+    Z = np.column_stack([X, np.ones(len(X))])
+    out = np.zeros((len(X), tree.weights.shape[1]))
+    for i, path in enumerate(tree.paths(X)):
+        for node in path:
+            out[i] += np.tanh(tree.gates[node] @ Z[i]) * (tree.weights[node] @ Z[i])
+    return out
+
+
+@pytest.mark.parametrize("depth", [0, 1, 3])
+def test_the_tree_predicts_what_the_model_predicts(depth):
+    """``tree_`` holds all that prediction needs; depth 0 is ``tanh(θ'·x)(w·x)``."""
+    X, y = make_data()
+    fitted = model(depth=depth).fit(X, y)
+    tree = fitted.tree_
+    assert (tree.depth, tree.n_nodes) == (depth, 2 ** (depth + 1) - 1)
+    np.testing.assert_allclose(fitted.decision_function(X), by_hand(tree, X)[:, 0], atol=1e-12)
+    if depth == 0:
+        Z = np.column_stack([X, np.ones(len(X))])
+        expected = np.tanh(Z @ tree.gates[0]) * (Z @ tree.weights[0, 0])
+        np.testing.assert_allclose(fitted.decision_function(X), expected, atol=1e-12)
+
+
+def test_a_tree_per_class_or_one_for_all():
+    """One-vs-rest has a tree per class, in their order; a shared tree has weights for all."""
+    X, y = make_data(3)
+    own = model().fit(X, y)
+    assert len(own.tree_) == 3
+    scores = np.column_stack([by_hand(tree, X)[:, 0] for tree in own.tree_])
+    np.testing.assert_allclose(own.decision_function(X), scores, atol=1e-12)
+    shared = model(share_tree=True).fit(X, y)
+    assert shared.tree_.weights.shape == (15, 3, 6)
+    np.testing.assert_allclose(shared.decision_function(X), by_hand(shared.tree_, X), atol=1e-12)
+
+
+def test_two_classes_have_one_tree():
+    """Sharing makes no difference for two classes."""
+    X, y = make_data()
+    own, shared = model().fit(X, y), model(share_tree=True).fit(X, y)
+    np.testing.assert_array_equal(own.decision_function(X), shared.decision_function(X))
+
+
+def test_explanations_name_the_path():
+    """The models that spoke are the nodes of the row's path, in the predicted class's tree."""
+    X, y = make_data(3)
+    fitted = model().fit(X, y)
+    explanation = fitted.explain(X[0])
+    tree = fitted.tree_[int(explanation.prediction)]
+    np.testing.assert_array_equal(explanation.anchors, tree.paths(X[:1])[0])
+
+
+def test_leaves_are_numbered_from_the_left():
+    """Leaves count from 0 to 2^depth − 1."""
+    X, y = make_ring(200)
+    tree = model().fit(X, y).tree_
+    leaves = tree.leaves(X)
+    assert leaves.min() >= 0
+    assert leaves.max() < 8
+    assert len(np.unique(leaves)) > 3
+
+
+def test_local_weights_are_those_of_the_path():
+    """``local_coef`` sums ``tanh(θ'·x) w`` over the path."""
+    X, y = make_data()
+    fitted = model().fit(X, y)
+    tree, Z = fitted.tree_, np.column_stack([X, np.ones(len(X))])
+    for i, path in enumerate(tree.paths(X)[:10]):
+        expected = sum(np.tanh(tree.gates[n] @ Z[i]) * tree.weights[n, 0] for n in path)
+        np.testing.assert_allclose(fitted.local_coef(X[i : i + 1])[0, 0], expected[:-1], atol=1e-12)
