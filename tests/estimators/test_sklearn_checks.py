@@ -69,9 +69,9 @@ ESTIMATORS = [
 SLOW_ON_LARGE_ROWS = [
     SDCASVC(max_iter=200),
     SDCASVC(loss="log", multi_class="ovr", max_iter=200),
-    PegasosSVC(max_iter=50),
+    PegasosSVC(project=True, max_iter=50),
     PegasosSVC(loss="squared_hinge", multi_class="crammer_singer", batch_size=3, max_iter=50),
-    PegasosSVC(loss="log", multi_class="multinomial", project=True, max_iter=50),
+    PegasosSVC(loss="log", multi_class="multinomial", max_iter=50),
     PegasosRegressor(epsilon=0.1, sampling="replacement", max_iter=50),
     KernelPegasosSVC(max_iter=10),
     KernelPegasosSVC(kernel="poly", average=False, max_iter=5),

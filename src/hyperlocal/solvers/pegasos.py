@@ -234,13 +234,15 @@ def solve(
 ) -> SolverResult:
     """Run epochs until a few in a row lower the objective by less than ``tol``, relatively.
 
-    None of them counts before step ``1/λ``: until then steps are long and objectives wobble.
+    None of them counts before step ``1/λ``, nor while weights of zero would do better: until then
+    steps are long and objectives wobble.
     With ``tol=None`` all ``max_iter`` epochs are run.
     The result has the weights of the best epoch; ``state`` is where the last one ended.
     """
     best, best_weights = math.inf, state.weights
     history: list[tuple[int, float, float]] = []
     orders = visit_orders(problem.n_rows, sampling, rng)
+    at_zero = problem.objective(np.zeros_like(best_weights))
     number, idle, stop = 0, 0, False
     while not stop and idle < EPOCHS_WITHOUT_PROGRESS and number < max_iter:
         number += 1
@@ -248,7 +250,8 @@ def solve(
         weights = state.weights
         objective = problem.objective(weights)
         history.append((number, objective, math.nan))
-        may_end = tol is not None and state.steps * problem.lambda_ >= 1
+        has_begun = state.steps * problem.lambda_ >= 1 and objective < at_zero
+        may_end = tol is not None and has_begun
         idle = idle + 1 if may_end and best - objective <= (tol or 0) * objective else 0
         if objective < best:
             best, best_weights = objective, weights
