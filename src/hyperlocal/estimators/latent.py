@@ -21,8 +21,8 @@ from .learned_gate import (
 )
 from .local_model import NUMBERS_PER_EXPLANATION_BLOCK
 
-FIRST_MODELS, FIRST_ALPHA = 32, 1e-4
-MODELS = (8, 32, 100)
+FIRST_MODELS, FIRST_ALPHA = 48, 1e-4
+MODELS = (8, 48, 96)
 ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3)
 FEWEST_VISITS = 30_000
 
