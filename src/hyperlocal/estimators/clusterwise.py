@@ -31,8 +31,8 @@ from ..validation import (
 )
 from .base import LocallyLinearClassifier
 
-# "auto" C is this over the mean squared length of the lifted rows. On standardised data the best
-# values by validation lay between 3 and 50 of these units.
+# "auto" C is this over the mean squared length of the lifted rows. In units of one over that length
+# the best values by validation lay between 3 and 100 (benchmarks/landmark.py).
 TYPICAL_COST = 10.0
 
 

@@ -114,7 +114,7 @@ default="random"
         Uniform stability ``c L M²/N`` (Theorem 3.1): how much one row can change the loss of any
         other; hinge loss, linear kernel, one stage.
     empirical_risk_ : ndarray of shape (n_columns,)
-        Mean loss over the training rows.
+        Mean loss over the training rows (linear kernel only).
     C_ : float
         The weight used.
     classes_ : ndarray of shape (n_classes,)
@@ -236,6 +236,7 @@ default="random"
         self._earlier: list[EarlierStage] = []
         self._uses_kernel = self.kernel != "linear"
         self._bound_terms = None
+        self.__dict__.pop("empirical_risk_", None)
         if self._uses_kernel:
             return self._train_kernel(projections, codes, mixing, data)
         result = self._train_stages(projections, codes, mixing, data, rng, workers)
