@@ -192,6 +192,15 @@ def test_set_params_acts_at_the_next_fit():
     np.testing.assert_array_equal(fitted.decision_function(X_test), scores)
 
 
+def test_a_fresh_fit_forgets_the_last_one():
+    """What belongs to other arguments is gone."""
+    X, y, _, _ = make_parts()
+    fitted = NeighborhoodSVC([3, 9], cache_neighborhoods=True).fit(X, y)
+    fitted.set_params(n_neighbors=5, cache_neighborhoods=False).fit(X, y)
+    assert not hasattr(fitted, "centres_")
+    assert not hasattr(fitted, "leave_one_out_accuracy_")
+
+
 # Adding rows --------------------------------------------------------------------------------------
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hyperlocal.neighbors import ExactSearch
+from hyperlocal.neighbors import ExactSearch, Neighbors
 from hyperlocal.solvers import covering
 from hyperlocal.solvers.covering import cover_rows
 from hyperlocal.threads import Workers
@@ -55,3 +55,22 @@ def test_equal_rows_are_covered_too():
     X, target = np.zeros((10, 2)), np.arange(10, dtype=np.int32) % 2
     centres, _ = cover_rows(X, target, ExactSearch(X), 4, ONE_THREAD)
     assert 1 <= len(centres) <= 10
+
+
+class BlindSearch(ExactSearch):
+    """Never finds the query's own row."""
+
+    def query(self, X, k, workers):
+        """All but the nearest."""
+        found = super().query(X, k + 1, workers)
+        return Neighbors(found.indices[:, 1:].copy(), found.distances[:, 1:].copy())
+
+
+def test_a_row_that_the_search_misses_is_put_first():
+    """Models are about their centre, so it must be the first of their rows."""
+    X, target = make_rows(100)
+    centres, found = cover_rows(X, target, BlindSearch(X), 5, ONE_THREAD)
+    np.testing.assert_array_equal(found.indices[:, 0], centres)
+    assert not found.distances[:, 0].any()
+    _, exact = cover_rows(X, target, ExactSearch(X), 5, ONE_THREAD)
+    np.testing.assert_array_equal(found.indices, exact.indices)

@@ -36,6 +36,8 @@ from ..validation import (
 QUERIES_PER_BLOCK = 8192
 # A list of neighbourhood sizes is judged by at most this many training rows.
 ROWS_TO_CHOOSE_BY = 10_000
+# What a fresh fit must not find from an earlier one.
+FITTED_STATE = ("classes_", "leave_one_out_accuracy_", "centres_")
 
 
 def _trains_nothing(estimator: Any) -> bool:
@@ -255,7 +257,8 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
 
     def _forget(self) -> None:
         """Drop the last fit: should this one be interrupted, no half of it remains in use."""
-        self.__dict__.pop("classes_", None)
+        for name in FITTED_STATE:
+            self.__dict__.pop(name, None)
 
     def _mapped_data(self, data: LabelledRows) -> LabelledRows:
         return LabelledRows(self._mapped(data.X), data.target, data.classes, data.sample_weight)

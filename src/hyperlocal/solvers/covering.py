@@ -57,7 +57,7 @@ def cover_rows(
     kept: list[Neighbors] = []
     while len(waiting):
         candidates = waiting[:CANDIDATES_PER_ROUND]
-        found = search.query(take_rows(X, candidates), k, workers)
+        found = _with_self(search.query(take_rows(X, candidates), k, workers), candidates)
         labels = target[found.indices]
         of_one_class = (labels == labels[:, :1]).all(axis=1)
         n_inner = np.where(of_one_class, max(1, round(INNER_SHARE_OF_ONE_CLASS * k)), INNER_ROWS)
@@ -75,3 +75,12 @@ def cover_rows(
         np.concatenate([part.indices for part in kept]),
         np.concatenate([part.distances for part in kept]),
     )
+
+
+def _with_self(found: Neighbors, own: np.ndarray) -> Neighbors:
+    """Put a row first in its list where an approximate search has found nothing on it."""
+    missed = found.distances[:, 0] > 0
+    for lists, first in ((found.indices, own), (found.distances, np.zeros(len(own)))):
+        lists[missed, 1:] = lists[missed, :-1]
+        lists[missed, 0] = first[missed]
+    return found
