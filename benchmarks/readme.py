@@ -71,12 +71,35 @@ def race() -> str:
     )
 
 
+def anchors() -> str:
+    """Test errors with fixed and with learned anchors."""
+    rows = read_result("anchor_learning_accuracy")["rows"]
+    found = {(row["set"], row["anchors"]): row for row in rows}
+    return markdown_table(
+        [
+            {
+                "test error %": name,
+                "anchors fixed": _with_deviation(found[name, "fixed"]),
+                "anchors learned": _with_deviation(row),
+                "the paper": f"{row['paper %']:.2f}",
+                "anchors": str(row["m"]),
+            }
+            for (name, kind), row in found.items()
+            if kind == "learned"
+        ]
+    )
+
+
+def _with_deviation(row: Row) -> str:
+    return f"{row['error %']:.2f} ± {row['sd']:.2f}"
+
+
 def main() -> None:
     """Replace what stands between the two marks."""
     text = README.read_text(encoding="utf-8")
     before, rest = text.split(START)
     _, after = rest.split(END)
-    tables = "\n\n".join([mnist(), untuned(), race()])
+    tables = "\n\n".join([mnist(), untuned(), race(), anchors()])
     README.write_text(f"{before}{START}\n\n{tables}\n\n{END}{after}", encoding="utf-8")
 
 
