@@ -276,12 +276,12 @@ class Task:
 
 
 def make_task(name: str, n_clusters: int, seed: int, n_rows: int | None) -> Task:
-    """Clusters by k-means, as many principal axes as features for landmarks, C "auto"."""
+    """The paper's form: k-means, as many random rows as features for landmarks; C "auto"."""
     X, y, _, _ = load(name, n_rows)
     rng, weights = np.random.default_rng(seed), np.ones(len(y))
     with Workers(-1) as workers:
         gate = fit_clusters(X, weights, "kmeans", n_clusters, rng, workers)
-        landmarks = choose_landmarks(X, weights, "pca", "auto", rng, workers)
+        landmarks = choose_landmarks(X, weights, "random", "auto", rng, workers)
     feature_map = LandmarkMap(landmarks).fit(X, None, weights, rng)
     model = LandmarkSVC(n_clusters, landmarks=landmarks, random_state=seed)
     return Task(X, y, gate, feature_map, automatic_cost(model, X, y), seed)
