@@ -88,7 +88,7 @@ def make_problem(shape: Shape, seed: int, workers: Workers) -> Problem:
     return Problem(lifted, target.astype(np.int32), costs, shape.n_columns, "squared_hinge")
 
 
-def full_epoch(descent: dual._Descent) -> None:
+def full_epoch(descent: dual.Descent) -> None:
     """One epoch that nothing is left out of."""
     descent.active[:] = 1
     descent.resting[:] = False
@@ -100,7 +100,7 @@ def epoch_row(shape: Shape, n_jobs: int, seed: int, repeats: int) -> Row:
     """Bytes and seconds of the fastest full epoch after some earlier ones."""
     with Workers(n_jobs) as workers:
         problem = make_problem(shape, seed, workers)
-        descent = dual._Descent(problem, 0.0, np.random.default_rng(seed), None)
+        descent = dual.Descent(problem, 0.0, np.random.default_rng(seed), None)
         for _ in range(EARLIER_EPOCHS):
             full_epoch(descent)
         rates = []

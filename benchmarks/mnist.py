@@ -46,8 +46,8 @@ FIT_STAGES = {
     "sharpness of the gate": (base, "fit_gate"),
     "codes": (local_model.LocalModel, "_encode"),
     "lifting (norms)": (local_model.LocalModel, "_lift"),
-    "dual epochs": (dual._Descent, "run_epoch"),
-    "full checks": (dual._Descent, "check"),
+    "dual epochs": (dual.Descent, "run_epoch"),
+    "full checks": (dual.Descent, "check"),
 }
 PREDICT_STAGES = {
     "principal components": (PCA, "transform"),

@@ -49,8 +49,8 @@ STAGES = {
     "anchors s": (base, "choose_anchors"),
     "gate s": (base, "fit_gate"),
     "codes s": (local_model.LocalModel, "_encode"),
-    "epochs s": (dual._Descent, "run_epoch"),
-    "full checks s": (dual._Descent, "check"),
+    "epochs s": (dual.Descent, "run_epoch"),
+    "full checks s": (dual.Descent, "check"),
 }
 
 
