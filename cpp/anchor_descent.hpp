@@ -217,6 +217,7 @@ class AnchorEpoch {
   void recode(const Index* rows, Share share, Scratch& own) {
     const Index k = gate_.k;
     for (Index n = share.begin; n < share.end; ++n) {
+      prefetch_visit(problem_, state_, rows, n, share.end);
       const Index row = rows[n];
       own.geometry.set_row(gate_.places.fetch(row, own.buffer), gate_.neighbours + row * k);
       for (Index j = 0; j < k; ++j) own.squared[j] = own.geometry.squared_distance(j);

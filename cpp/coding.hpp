@@ -231,7 +231,7 @@ class LocalGeometry {
   HYPERLOCAL_INLINE void set_row(const RowView<T>& x, const Column* chosen) {
     x_ = x;
     chosen_ = chosen;
-    own_ = squared_norm(x);
+    if (!x.is_dense()) own_ = squared_norm(x);
   }
 
   HYPERLOCAL_INLINE double squared_distance(Index j) const {

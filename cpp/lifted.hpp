@@ -67,8 +67,8 @@ class Lifted {
   }
 
   // Each anchor's own answer, W_jc · [φ_i; B].
-  void local_dots(Index row, const RowView<T>& x, const T* weights, Index n_classes, Index cls,
-                  T* out) const {
+  HYPERLOCAL_INLINE void local_dots(Index row, const RowView<T>& x, const T* weights,
+                                    Index n_classes, Index cls, T* out) const {
     constexpr T whole = 1;
     const Column* anchors = codes_.anchors_of(row);
     for (Index j = 0; j < codes_.k; ++j) {

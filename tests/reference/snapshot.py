@@ -112,12 +112,11 @@ def _learned_anchors(X, rows, lifted):
         return replace(first, lifted=LiftedRows(rows, codes, 6, 1.0, True, Workers(1)))
 
     rng = np.random.default_rng(0)
-    options = {"n_epochs": 2, "rng": rng}
-    by_dual = anchor_descent.learn_by_dual(X, gate, problem_of, step=0.05, **options)
+    by_dual = anchor_descent.learn_by_dual(X, gate, problem_of, step=0.05, n_epochs=1, rng=rng)
     weights = np.random.default_rng(1).standard_normal((6, 3, rows.width + 1)).astype(X.dtype)
     state = sgd.SgdState(weights, weights, 0, 0.5, 200.0)
-    options |= {"state": state, "skip": 4, "penalize_intercept": True}
-    by_sgd = anchor_descent.learn_by_sgd(X, gate, problem_of, **options)
+    options = {"state": state, "skip": 4, "penalize_intercept": True, "rng": rng}
+    by_sgd = anchor_descent.learn_by_sgd(X, gate, problem_of, n_epochs=2, **options)
     return {"anchors by dual": by_dual.gate.anchors, "anchors by sgd": by_sgd.gate.anchors}
 
 

@@ -58,16 +58,18 @@ class Setting:
         self.is_dense = storage == "dense"
         self.first = make_problem(self.lift(self.gate), seed=seed, **options)
 
-    def lift(self, gate):
+    def lift(self, gate, chosen=slice(None)):
         """Rows lifted by a gate."""
+        rows = core_rows(self.X[chosen], quadratic=self.quadratic)
         return LiftedRows(
-            core_rows(self.X, quadratic=self.quadratic), gate.encode(self.space, self.workers),
+            rows, gate.encode(self.space[chosen], self.workers),
             gate.n_anchors, self.bias, self.normalize, self.workers, self.is_dense,
         )  # fmt: skip
 
-    def problem(self, gate):
+    def problem(self, gate, chosen=slice(None)):
         """The problem for a gate; labels and costs stay."""
-        return replace(self.first, lifted=self.lift(gate))
+        target, costs = self.first.target[chosen], self.first.costs[chosen]
+        return replace(self.first, lifted=self.lift(gate, chosen), target=target, costs=costs)
 
     def twin(self, gate, neighbours=None):
         """The gate of the reference."""
@@ -630,6 +632,28 @@ def test_anchors_without_rows_come_to_rest(dtype):
 
 
 # Runs of stochastic gradient ----------------------------------------------------------------------
+
+
+def test_rows_at_rest_are_left_out_until_the_next_look_at_all(monkeypatch):
+    monkeypatch.setattr(anchor_descent, "EPOCHS_BETWEEN_LOOKS", 3)
+    setting = Setting(n_rows=300, n_anchors=8, seed=1)
+    easy = (setting.X[:, 0] > 0).astype(np.int32)
+    setting.first = replace(setting.first, target=easy, costs=np.full(300, 10.0))
+    looks = []
+
+    def problem_of(gate, chosen=None):
+        looks.append(chosen)
+        return setting.problem(gate, slice(None) if chosen is None else chosen)
+
+    learned = anchor_descent.learn_by_dual(
+        setting.space, setting.gate, problem_of, n_epochs=7, step=0.1, rng=np.random.default_rng(0)
+    )
+    looks = looks[1:]  # the first is for the shape
+    assert [chosen is None for chosen in looks] == [True, False, False, True, False, False, True]
+    assert all(len(set(chosen)) == len(chosen) < 300 for chosen in looks if chosen is not None)
+    assert learned.alpha.any()
+    assert len(learned.history) == 7
+    assert all(0.5 < record.accuracy <= 1 for record in learned.history)
 
 
 def learn_by_sgd(setting, t0=None, n_epochs=5, seed=0, penalize=False, weights=None, **options):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ..coding import Codes
 from ..gates import Gate
 from ..losses import is_correct, loss_sum
 from ..progress import EpochMonitor
@@ -275,10 +277,10 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
             alpha = first.alpha
         step = self.anchor_step
         if isinstance(step, str):
-            codes = self._gate.encode(rows.space, rows.workers)
+            codes = rows.codes(self._gate)
             step = anchor_descent.default_step(codes, rows.data.sample_weight, self._gate.beta)
         return anchor_descent.learn_by_dual(
-            rows.space, self._gate, lambda gate: rows.problem(gate, cost),
+            rows.space, self._gate, lambda gate, chosen=None: rows.problem(gate, cost, chosen),
             n_epochs=0 if told.stop else self._epochs(rows.data.X.shape[0]),
             step=float(step), rng=rng, monitor=told.epoch, alpha=alpha,
         )  # fmt: skip
@@ -292,8 +294,8 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
         alpha: np.ndarray | None,
     ) -> _Outcome:
         """Train on a part, judge on the rest; returns the winner and variables for all rows."""
-        part = _Rows(self, _take(rows.data, ~held_out), rows.workers)
-        judges = _Rows(self, _take(rows.data, held_out), rows.workers)
+        part = _Rows(self, _take(rows.data, np.flatnonzero(~held_out)), rows.workers)
+        judges = _Rows(self, _take(rows.data, np.flatnonzero(held_out)), rows.workers)
         part_alpha = None if alpha is None else np.ascontiguousarray(alpha[~held_out])
         started = self._solve_weights(part, self._gate, self.C, rng, told, part_alpha)
         learned = self._learn(part, rng, told, started.alpha)
@@ -424,15 +426,35 @@ class _Rows:
         self.space = estimator._code_space.transform(data.X, feature_map)
         self.stored = feature_map.stored(data.X)
         self._row_norms: np.ndarray | None = None
+        self._last: tuple[Gate, Codes] | None = None
 
-    def problem(self, gate: Gate, cost: float) -> Problem:
-        """The convex problem for a gate."""
+    def codes(self, gate: Gate) -> Codes:
+        """Codes of the rows, which the caller may change."""
+        if self._last is None or not np.array_equal(self._last[0].anchors, gate.anchors):
+            kept = replace(gate, anchors=gate.anchors.copy())
+            self._last = kept, gate.encode(self.space, self.workers)
+        codes = self._last[1]
+        return Codes(codes.anchors.copy(), codes.weights.copy(), codes.distances)
+
+    def problem(self, gate: Gate, cost: float, chosen: np.ndarray | None = None) -> Problem:
+        """The convex problem for a gate, over all rows or the chosen ones."""
+        if chosen is not None:
+            return self._only(chosen).problem(gate, cost)
         estimator = self.estimator
         lifted = estimator._lift_stored(
-            self.stored, gate.encode(self.space, self.workers), self.workers, self._row_norms
+            self.stored, self.codes(gate), self.workers, self._row_norms
         )
         self._row_norms = lifted.row_norms
         return estimator._problem(lifted, self.data, cost)
+
+    def _only(self, chosen: np.ndarray) -> _Rows:
+        part = copy(self)
+        part._last = None
+        part.data = _take(self.data, chosen)
+        part.space = take_rows(self.space, chosen)
+        part.stored = take_rows(self.stored, chosen)
+        part._row_norms = None if self._row_norms is None else self._row_norms[chosen]
+        return part
 
     def verdict(self, gate: Gate, weights: np.ndarray) -> tuple[float, float]:
         """Accuracy, and the mean loss (negated), which decides between equals."""
@@ -466,8 +488,7 @@ def _check_auto(name: str, value: Any, **bounds: Any) -> None:
         check_number(name, value, **bounds)
 
 
-def _take(data: LabelledRows, chosen: np.ndarray) -> LabelledRows:
-    rows = np.flatnonzero(chosen)
+def _take(data: LabelledRows, rows: np.ndarray) -> LabelledRows:
     return LabelledRows(
         take_rows(data.X, rows), data.target[rows], data.classes, data.sample_weight[rows]
     )
