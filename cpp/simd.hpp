@@ -28,12 +28,20 @@ struct Lanes {
   void add_product(const Lanes& other, T factor) { value += other.value * factor; }
   void add_product(const Lanes& other, const Lanes& factor) { value += other.value * factor.value; }
 
-  // In one fixed order: halves onto halves.
+  void add(const Lanes& other) { value += other.value; }
+
+  // In one fixed order: halves onto halves. (Written as a loop over lanes, it goes through memory.)
   T sum() const {
-    Vector sums = value;
-    for (int width = n / 2; width > 0; width /= 2)
-      for (int lane = 0; lane < width; ++lane) sums[lane] += sums[lane + width];
-    return sums[0];
+    if constexpr (n == 2) {
+      return value[0] + value[1];
+    } else {
+      Lanes<T, n / 2> low, high;
+      std::memcpy(&low.value, &value, sizeof(low.value));
+      std::memcpy(&high.value, reinterpret_cast<const char*>(&value) + sizeof(low.value),
+                  sizeof(high.value));
+      low.add(high);
+      return low.sum();
+    }
   }
 };
 
@@ -60,6 +68,9 @@ struct Lanes {
   }
   void add_product(const Lanes& other, const Lanes& factor) {
     for (int lane = 0; lane < n; ++lane) value[lane] += other.value[lane] * factor.value[lane];
+  }
+  void add(const Lanes& other) {
+    for (int lane = 0; lane < n; ++lane) value[lane] += other.value[lane];
   }
   T sum() const {
     T sums[n];
@@ -97,17 +108,24 @@ constexpr int lanes_per_register = static_cast<int>(32 / sizeof(T));
 
 namespace detail {
 
-template <int n_lanes, int n_blocks, class T>
-std::int64_t mixed_dot_chunk(const T* x, std::int64_t v, std::int64_t size, const T* const* blocks,
-                             const T* mix, T& total) {
-  auto sums = Lanes<T, n_lanes>::zero();
-  for (; v + n_lanes <= size; v += n_lanes) {
-    auto mixed = Lanes<T, n_lanes>::load(blocks[0] + v).times(mix[0]);
-    for (int j = 1; j < n_blocks; ++j)
-      mixed.add_product(Lanes<T, n_lanes>::load(blocks[j] + v), mix[j]);
-    sums.add_product(Lanes<T, n_lanes>::load(x + v), mixed);
+// The share of positions v … in steps of n_sums registers; ends where less than a step is left.
+template <int n_lanes, int n_sums, int n_blocks, class T>
+HYPERLOCAL_INLINE std::int64_t mixed_dot_chunk(const T* x, std::int64_t v, std::int64_t size,
+                                               const T* const* blocks, const T* mix, T& total) {
+  Lanes<T, n_lanes> sums[n_sums];
+  for (auto& sum : sums) sum = Lanes<T, n_lanes>::zero();
+  for (; v + n_sums * n_lanes <= size; v += n_sums * n_lanes) {
+    for (int i = 0; i < n_sums; ++i) {
+      const std::int64_t at = v + i * n_lanes;
+      auto mixed = Lanes<T, n_lanes>::load(blocks[0] + at).times(mix[0]);
+      for (int j = 1; j < n_blocks; ++j)
+        mixed.add_product(Lanes<T, n_lanes>::load(blocks[j] + at), mix[j]);
+      sums[i].add_product(Lanes<T, n_lanes>::load(x + at), mixed);
+    }
   }
-  total += sums.sum();
+  for (int width = n_sums / 2; width > 0; width /= 2)
+    for (int i = 0; i < width; ++i) sums[i].add(sums[i + width]);
+  total += sums[0].sum();
   return v;
 }
 
@@ -115,17 +133,19 @@ std::int64_t mixed_dot_chunk(const T* x, std::int64_t v, std::int64_t size, cons
 
 // [x; last] · Σ_j mix_j blocks_j; each block has one number more than x.
 template <int n_blocks, class T>
-T mixed_dot(const T* x, std::int64_t size, T last, const T* const* blocks, const T* mix) {
+HYPERLOCAL_INLINE T mixed_dot(const T* x, std::int64_t size, T last, const T* const* blocks,
+                              const T* mix) {
   constexpr int n = lanes_per_register<T>;
   // Few blocks leave the sums waiting for each other: keep four of them.
-  constexpr int wide = n_blocks < 4 ? 4 * n : n;
+  constexpr int n_sums = n_blocks < 4 ? 4 : 1;
   T total = 0;
   std::int64_t v = 0;
-  if (size >= wide) v = detail::mixed_dot_chunk<wide, n_blocks>(x, v, size, blocks, mix, total);
-  if (wide > n && size - v >= n)
-    v = detail::mixed_dot_chunk<n, n_blocks>(x, v, size, blocks, mix, total);
+  if (size >= n_sums * n)
+    v = detail::mixed_dot_chunk<n, n_sums, n_blocks>(x, v, size, blocks, mix, total);
+  if (n_sums > 1 && size - v >= n)
+    v = detail::mixed_dot_chunk<n, 1, n_blocks>(x, v, size, blocks, mix, total);
   if (size - v >= n / 2)
-    v = detail::mixed_dot_chunk<n / 2, n_blocks>(x, v, size, blocks, mix, total);
+    v = detail::mixed_dot_chunk<n / 2, 1, n_blocks>(x, v, size, blocks, mix, total);
   for (; v <= size; ++v) {
     T mixed = mix[0] * blocks[0][v];
     for (int j = 1; j < n_blocks; ++j) mixed += mix[j] * blocks[j][v];
