@@ -20,25 +20,11 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC, LinearSVC
 
 from hyperlocal import LandmarkSVC
+from hyperlocal.datasets import make_spiral, make_xor
 
 BLUE, ORANGE, INK = "#2f6fab", "#d9822b", "#222222"
 COSTS = [0.1, 1.0, 10.0, 100.0]
 N_LANDMARKS = 10
-
-
-def make_xor(rng: np.random.Generator, n: int = 400) -> tuple[np.ndarray, np.ndarray]:
-    """Uniform points; the class says whether the coordinates have the same sign."""
-    X = rng.uniform(-1, 1, (n, 2))
-    return X, np.where(X[:, 0] * X[:, 1] > 0, 1, -1)
-
-
-def make_swiss_roll(rng: np.random.Generator, n: int = 400) -> tuple[np.ndarray, np.ndarray]:
-    """A spiral in the plane (class 1) among uniform points (class −1), half of each."""
-    y = np.where(np.arange(n) % 2, 1, -1)
-    turn = 1.5 * np.pi * (1 + 2 * rng.random(n))
-    roll = np.column_stack([turn * np.cos(turn), turn * np.sin(turn)]) / 14
-    roll += rng.normal(scale=0.02, size=roll.shape)
-    return np.where((y == 1)[:, None], roll, rng.uniform(-1, 1, (n, 2))), y
 
 
 def tuned(model, grid: dict, X: np.ndarray, y: np.ndarray):
@@ -53,7 +39,7 @@ def support_of(model, X: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Support vectors; those of LIBLINEAR are the rows within the margin."""
     if hasattr(model, "support_"):
         return model.support_
-    return np.flatnonzero(y * model.decision_function(X) <= 1)
+    return np.flatnonzero((2 * y - 1) * model.decision_function(X) <= 1)
 
 
 def draw_plane(axes, model, train, test, title: str) -> None:
@@ -74,8 +60,8 @@ def draw_plane(axes, model, train, test, title: str) -> None:
 
 def draw(name: str, make, variants: dict[str, tuple[int, dict]], seed: int) -> None:
     """Linear and RBF SVM beside L3-SVMs."""
-    rng = np.random.default_rng(seed)
-    train, test = make(rng), make(rng)
+    rng = np.random.RandomState(seed)
+    train, test = make(random_state=rng), make(random_state=rng)
     contenders = {
         "linear SVM": (LinearSVC(loss="hinge", max_iter=100_000), {"C": COSTS}),
         "RBF SVM": (SVC(), {"C": COSTS, "gamma": [0.1, 1.0, 10.0, 100.0]}),
@@ -109,7 +95,7 @@ def main() -> None:
         "100 soft clusters": (100, {"soft_clusters": True}),
     }
     draw("landmark_xor", make_xor, xor, seed=0)
-    draw("landmark_swiss_roll", make_swiss_roll, swiss_roll, seed=0)
+    draw("landmark_swiss_roll", make_spiral, swiss_roll, seed=0)
 
 
 if __name__ == "__main__":

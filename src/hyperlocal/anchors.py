@@ -26,6 +26,11 @@ SEED_ROWS = 2_048
 SEED_ROWS_PER_ANCHOR = 8
 MAX_LLOYD_STEPS = 20
 LLOYD_TOLERANCE = 1e-3
+# Where borders of clusters matter, small data get several starts, each run to the end.
+ROWS_TIMES_CLUSTERS_OF_SMALL_DATA = 1 << 19
+CAREFUL_STARTS = 5
+CAREFUL_STEPS = 200
+CAREFUL_TOLERANCE = 1e-6
 
 
 def check_anchors(n_anchors: Any, anchors: Any, n_neighbors: int) -> None:
@@ -78,6 +83,7 @@ def choose_anchors(
     *,
     argument: str = "n_anchors",
     default: Callable[[float], int] = default_n_anchors,
+    careful: bool = False,
 ) -> np.ndarray:
     """Place anchors for rows ``X``.
 
@@ -93,6 +99,8 @@ def choose_anchors(
         What the user calls ``n_anchors``.
     default : callable
         The number of anchors that "auto" means for so many distinct rows.
+    careful : bool
+        Small data: the best of several runs of k-means.
 
     Returns
     -------
@@ -119,7 +127,13 @@ def choose_anchors(
     if kind == "random":
         chosen = np.sort(rng.choice(n_distinct, n_anchors, replace=False))
         return _dense(take_rows(sample, chosen))
-    return _kmeans(sample, weights, n_anchors, rng, workers)
+    if careful and n_distinct * n_anchors <= ROWS_TIMES_CLUSTERS_OF_SMALL_DATA:
+        runs = [
+            _kmeans(sample, weights, n_anchors, rng, workers, CAREFUL_STEPS, CAREFUL_TOLERANCE)
+            for _ in range(CAREFUL_STARTS)
+        ]
+        return min(runs, key=lambda run: run[1])[0]
+    return _kmeans(sample, weights, n_anchors, rng, workers)[0]
 
 
 def _given_anchors(given: Any, n_anchors: Any, X: Any) -> np.ndarray:
@@ -160,26 +174,32 @@ def _distinct_sample(
 
 
 def _kmeans(
-    X: Any, weights: np.ndarray, n_clusters: int, rng: np.random.Generator, workers: Workers
-) -> np.ndarray:
-    """Lloyd's algorithm from k-means++ seeds over distinct rows."""
+    X: Any,
+    weights: np.ndarray,
+    n_clusters: int,
+    rng: np.random.Generator,
+    workers: Workers,
+    max_steps: int = MAX_LLOYD_STEPS,
+    tolerance: float = LLOYD_TOLERANCE,
+) -> tuple[np.ndarray, float]:
+    """Lloyd's algorithm from k-means++ seeds over distinct rows; centres and last known inertia."""
     if n_clusters == 1:
         mean = weights @ X / weights.sum()
-        return np.ascontiguousarray(mean, dtype=X.dtype).reshape(1, -1)
+        return np.ascontiguousarray(mean, dtype=X.dtype).reshape(1, -1), 0.0
     centres = _seeds(X, weights, n_clusters, rng)
     rows = core_rows(X)
     previous = np.inf
-    for _ in range(MAX_LLOYD_STEPS):
+    for _ in range(max_steps):
         nearest = encode(X, centres, 1, "hard", workers)
         distances = nearest.distances[:, 0].astype(np.float64)
         inertia = float(weights @ distances)
-        if previous - inertia <= LLOYD_TOLERANCE * inertia:
+        if previous - inertia <= tolerance * inertia:
             break
         previous = inertia
         sums, masses = np.zeros(centres.shape), np.zeros(n_clusters)
         rows.group_sums(nearest.anchors[:, 0].copy(), weights, sums, masses)
         centres = _move_centres(X, sums, masses, distances)
-    return centres
+    return centres, previous
 
 
 def _seeds(X: Any, weights: np.ndarray, n_clusters: int, rng: np.random.Generator) -> np.ndarray:

@@ -107,8 +107,9 @@ def fit_clusters(
         centres = _given_centres(clusters, n_clusters, X)
     else:
         centres = choose_anchors(
-            X, sample_weight, clusters, n_clusters, rng, workers, argument="n_clusters"
-        )
+            X, sample_weight, clusters, n_clusters, rng, workers,
+            argument="n_clusters", careful=True,
+        )  # fmt: skip
     nearest = encode(X, centres, 1, "hard", workers).anchors[:, 0]
     return Gate(np.ascontiguousarray(centres[np.unique(nearest)]), 1, "hard")
 

@@ -10,6 +10,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from estimators.data import make_data
 from hyperlocal import LandmarkSVC
+from hyperlocal.datasets import make_xor
 from hyperlocal.estimators.stages import N_FOLDS, deal_folds
 
 PRECISE = {"tol": 1e-8, "max_iter": 200_000, "random_state": 0}
@@ -21,11 +22,6 @@ def block_features(model, X):
     distances = ((X[:, None] - model.cluster_centers_) ** 2).sum(axis=2)
     one_hot = np.eye(len(model.cluster_centers_))[distances.argmin(axis=1)]
     return np.einsum("nk,nl->nkl", one_hot, projections).reshape(len(X), -1)
-
-
-def make_xor(n_rows, seed=0):
-    X = np.random.default_rng(seed).uniform(-1, 1, (n_rows, 2))
-    return X, np.sign(X[:, 0] * X[:, 1])
 
 
 # Known equals -------------------------------------------------------------------------------------
@@ -136,13 +132,14 @@ def test_much_smoothing_makes_one_model():
 
 
 def test_scores_of_a_stage_join_the_projections_of_the_next():
-    """Prediction feeds the scores of the first stage, by all rows, to the second."""
+    """The second stage sees the scores of the first, by all rows, from clusters of its own."""
     X, y = make_data(3)
     options = {"C": 0.01, "tol": 1e-7, "max_iter": 50_000, "random_state": 0}
     one = LandmarkSVC(4, **options).fit(X, y)
     two = LandmarkSVC(4, n_stages=2, **options).fit(X, y)
     assert two.coef_.shape == (4, 3, 5 + 3)
     (first,) = two._earlier
+    assert not np.allclose(first.gate.anchors, two.cluster_centers_)
     projections = np.hstack([X @ two.landmarks_.T, one.decision_function(X) * first.scale])
     cluster = ((X[:, None] - two.cluster_centers_) ** 2).sum(axis=2).argmin(axis=1)
     scores = np.einsum("ncl,nl->nc", two.coef_[cluster], projections) + two.intercept_
@@ -248,14 +245,18 @@ def test_a_bad_delta(delta):
 
 
 def test_xor():
-    """Four clusters solve XOR, two nearly do; one cannot."""
-    X, y = make_xor(400)
-    X_test, y_test = make_xor(2000, seed=1)
-    options = {"n_landmarks": 10, "projection": "rbf", "C": 10.0, "random_state": 0}
-    four = LandmarkSVC(4, n_landmarks=10, C=10.0, random_state=0).fit(X, y)
-    assert four.score(X_test, y_test) >= 0.97
-    assert LandmarkSVC(2, **options).fit(X, y).score(X_test, y_test) >= 0.92
-    assert LandmarkSVC(1, random_state=0).fit(X, y).score(X_test, y_test) < 0.7
+    """Four clusters solve XOR, two nearly do, one cannot: means over draws, as k-means varies."""
+    accuracies = []
+    for seed in range(10):
+        X, y = make_xor(400, random_state=seed)
+        test = make_xor(2000, random_state=100 + seed)
+        options = {"n_landmarks": 10, "tol": 1e-2, "random_state": seed}
+        models = [LandmarkSVC(n, C=C, **options).fit(X, y) for n, C in ((1, 1), (2, 10), (4, 50))]
+        accuracies.append([model.score(*test) for model in models])
+    one, two, four = np.mean(accuracies, axis=0)
+    assert one < 0.7
+    assert two >= 0.92
+    assert four >= 0.97
 
 
 # Arguments ----------------------------------------------------------------------------------------

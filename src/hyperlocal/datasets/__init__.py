@@ -5,14 +5,15 @@ exists. Three ways in:
 
 - :func:`load_dataset` finds a benchmark set by name, in a local folder or at OpenML;
 - :func:`read_table` reads a user's own file, whatever its format;
-- :func:`make_banana` and :func:`make_sines` draw small problems in the plane.
+- :func:`make_banana`, :func:`make_sines`, :func:`make_spiral` and :func:`make_xor` draw small
+  problems in the plane.
 
 One way through the files: dataset → text → delimited, svmlight → tables → benchmark.
 """
 
 from .benchmark import known_datasets, load_dataset
 from .dataset import Dataset, is_sparse
-from .synthetic import make_banana, make_sines
+from .synthetic import make_banana, make_sines, make_spiral, make_xor
 from .tables import read_table
 
 __all__ = [
@@ -22,5 +23,7 @@ __all__ = [
     "load_dataset",
     "make_banana",
     "make_sines",
+    "make_spiral",
+    "make_xor",
     "read_table",
 ]

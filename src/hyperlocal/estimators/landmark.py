@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..clusters import fit_clusters, smoothed, smoothing_matrix
 from ..coding import Codes
-from ..gates import fit_gate
+from ..gates import Gate, fit_gate
 from ..landmarks import LandmarkMap, check_landmarks, choose_landmarks
 from ..lifting import LiftedRows
 from ..losses import loss_values, margins
@@ -23,7 +23,7 @@ from ..solvers import kernel as kernels
 from ..threads import Workers
 from ..validation import LabelledRows, check_flag, check_number
 from .clusterwise import ClusterwiseClassifier
-from .stages import N_FOLDS, EarlierStage, StageTrainer
+from .stages import N_FOLDS, EarlierStage, StageClusters, StageTrainer
 
 
 class LandmarkSVC(ClusterwiseClassifier):
@@ -62,8 +62,9 @@ default="random"
         exactly, by a change of variables in which every cluster speaks at every row: training
         costs ``n_clusters`` times as much. Prediction costs nothing more.
     n_stages : int, default=1
-        Stages of a stack: the scores of a stage join the projections of the next. Out-of-fold
-        scores (5 folds) are used in training, so that no row's own label leaks.
+        Stages of a stack: the scores of a stage join the projections of the next, which clusters
+        the rows anew. Out-of-fold scores (5 folds) are used in training, so that no row's own label
+        leaks.
     kernel : {"linear", "rbf", "poly"} or callable, default="linear"
         Other than linear: the dual is solved by LIBSVM with the kernel
         ``(γ_i·γ_j) k(μ(x_i), μ(x_j))``, which is zero across clusters. At most 10,000 rows, and
@@ -217,42 +218,49 @@ default="random"
         X, weights = data.X, data.sample_weight
         if self.kernel != "linear":
             kernels.check_size(X.shape[0], "X")
-        self._gate = fit_clusters(X, weights, self.clusters, self.n_clusters, rng, workers)
-        if self.soft_clusters:
-            self._gate = fit_gate(
-                X, weights, self._gate.anchors, self.n_neighbors, "soft", "auto", rng, workers
-            )
+        self._gate = self._new_gate(data, rng, workers)
         landmarks = choose_landmarks(X, weights, self.landmarks, self.n_landmarks, rng, workers)
         feature_map = LandmarkMap(landmarks, self.projection, self.sigma)
         self._feature_map = feature_map.fit(X, None, weights, rng)
+
+    def _new_gate(self, data: LabelledRows, rng: np.random.Generator, workers: Workers) -> Gate:
+        X, weights = data.X, data.sample_weight
+        gate = fit_clusters(X, weights, self.clusters, self.n_clusters, rng, workers)
+        if not self.soft_clusters:
+            return gate
+        return fit_gate(X, weights, gate.anchors, self.n_neighbors, "soft", "auto", rng, workers)
 
     def _train_clusters(
         self, data: LabelledRows, rng: np.random.Generator, workers: Workers
     ) -> SolverResult:
         projections = self._feature_map.stored(data.X)
         _check_size(projections)
-        codes = self._encode(data.X, workers)
-        mixing = smoothing_matrix(self._gate.anchors, self.smoothing) if self.smoothing else None
         self._earlier: list[EarlierStage] = []
         self._uses_kernel = self.kernel != "linear"
         self._bound_terms = None
         self.__dict__.pop("empirical_risk_", None)
         if self._uses_kernel:
-            return self._train_kernel(projections, codes, mixing, data)
-        result = self._train_stages(projections, codes, mixing, data, rng, workers)
+            return self._train_kernel(projections, data, workers)
+        result = self._train_stages(projections, data, rng, workers)
         if self.loss == "hinge" and self.n_stages == 1:
             self._bound_terms = self._terms_of_the_bound(data)
-        lifted = self._lift_stages(projections, codes, workers)
+        lifted = self._lift_stages(projections, data.X, workers)[-1]
         scores = lifted.scores(result.weights)
         losses = loss_values(self.loss, margins(scores, self._problem(lifted, data).target, False))
         self.empirical_risk_ = np.average(losses, axis=0, weights=data.sample_weight)
         return result
 
+    def _stage_clusters(self, gate: Gate, X: Any, workers: Workers) -> StageClusters:
+        """A gate, and the codes that clusters are trained with: smoothing couples them."""
+        codes = gate.encode(X, workers)
+        if not self.smoothing:
+            return StageClusters(gate, codes)
+        mixing = smoothing_matrix(gate.anchors, self.smoothing)
+        return StageClusters(gate, smoothed(codes, mixing), mixing)
+
     def _train_stages(
         self,
         projections: np.ndarray,
-        codes: Codes,
-        mixing: np.ndarray | None,
         data: LabelledRows,
         rng: np.random.Generator,
         workers: Workers,
@@ -260,34 +268,35 @@ default="random"
         n_solves = 1 + (self.n_stages - 1) * (N_FOLDS + 1)
         monitor = EpochMonitor(self, n_solves * self.max_iter, self.verbose)
 
-        def lift(stored: np.ndarray, codes: Codes) -> LiftedRows:
-            return self._lift_mapped(stored, codes, self._gate.n_anchors, workers)
+        def next_clusters() -> StageClusters:
+            return self._stage_clusters(self._new_gate(data, rng, workers), data.X, workers)
+
+        def lift(stored: np.ndarray, codes: Codes, n_clusters: int) -> LiftedRows:
+            return self._lift_mapped(stored, codes, n_clusters, workers)
 
         def solve(problem: Problem) -> SolverResult:
             return dual.solve(
                 problem, tol=self.tol, max_iter=self.max_iter, rng=rng, monitor=monitor.epoch
             )
 
-        seen = codes if mixing is None else smoothed(codes, mixing)
-        self._fix_cost(lift(projections, seen).squared_norms(), data.sample_weight)
-        trainer = StageTrainer(data, seen, lift, self._problem, solve, rng)
+        first = self._stage_clusters(self._gate, data.X, workers)
+        squared_norms = lift(projections, first.codes, first.gate.n_anchors).squared_norms()
+        self._fix_cost(squared_norms, data.sample_weight)
+        trainer = StageTrainer(data, next_clusters, lift, self._problem, solve, rng)
         try:
-            self._earlier, result = trainer.train(projections, self.n_stages)
+            self._earlier, self._gate, result = trainer.train(projections, first, self.n_stages)
         finally:
             monitor.close()
-        for stage in self._earlier:
-            stage.weights = _unmixed(stage.weights, mixing)
-        return replace(result, weights=_unmixed(result.weights, mixing))
+        return result
 
     def _train_kernel(
-        self,
-        projections: np.ndarray,
-        codes: Codes,
-        mixing: np.ndarray | None,
-        data: LabelledRows,
+        self, projections: np.ndarray, data: LabelledRows, workers: Workers
     ) -> SolverResult:
-        gate = _gate_matrix(codes, self._gate.n_anchors)
-        seen = gate.toarray() if mixing is None else gate @ (mixing @ mixing)
+        gate = _gate_matrix(self._encode(data.X, workers), self._gate.n_anchors)
+        seen = gate.toarray()
+        if self.smoothing:
+            mixing = smoothing_matrix(self._gate.anchors, self.smoothing)
+            seen = gate @ (mixing @ mixing)
         kernel = kernels.make_kernel(self.kernel, self.gamma, self.degree, projections)
         gram = kernel(projections, projections)
         gram *= gate @ seen.T
@@ -307,26 +316,30 @@ default="random"
     # ---- prediction ----------------------------------------------------------------------------
 
     def _lift_rows(self, X: Any, workers: Workers) -> LiftedRows:
-        return self._lift_stages(self._feature_map.stored(X), self._encode(X, workers), workers)
+        return self._lift_stages(self._feature_map.stored(X), X, workers)[-1]
 
-    def _lift_stages(self, projections: np.ndarray, codes: Codes, workers: Workers) -> LiftedRows:
-        """Rows as the last stage sees them: projections, and scores of the stage before."""
-        stored = projections
+    def _lift_stages(self, projections: np.ndarray, X: Any, workers: Workers) -> list[LiftedRows]:
+        """Rows as each stage sees them: projections, and scores of the stage before."""
+        stages, stored = [], projections
         for stage in self._earlier:
-            lifted = self._lift_mapped(stored, codes, self._gate.n_anchors, workers)
+            codes = stage.gate.encode(X, workers)
+            lifted = self._lift_mapped(stored, codes, stage.gate.n_anchors, workers)
             stored = np.hstack([projections, lifted.scores(stage.weights) * stage.scale])
-        return self._lift_mapped(stored, codes, self._gate.n_anchors, workers)
+            stages.append(lifted)
+        codes = self._encode(X, workers)
+        return [*stages, self._lift_mapped(stored, codes, self._gate.n_anchors, workers)]
 
     def _kernel_scores(self, X: Any, workers: Workers) -> np.ndarray:
         gate = _gate_matrix(self._encode(X, workers), self._gate.n_anchors)
         return self._machine.scores(self._feature_map.stored(X), gate)
 
-    def _mixed_models(self, lifted: LiftedRows) -> tuple[np.ndarray, np.ndarray]:
+    def _models_at(self, X: Any, workers: Workers) -> tuple[np.ndarray, np.ndarray]:
         """Weights on projections and intercepts; those on earlier scores are traced back."""
         n_landmarks = self._feature_map.n_features_out
-        coef, intercept = lifted.local_models(self._weights)
+        *below_last, last = self._lift_stages(self._feature_map.stored(X), X, workers)
+        coef, intercept = last.local_models(self._weights)
         coef, on_scores = coef[..., :n_landmarks], coef[..., n_landmarks:]
-        for stage in reversed(self._earlier):
+        for stage, lifted in zip(reversed(self._earlier), reversed(below_last), strict=True):
             below, below_intercept = lifted.local_models(stage.weights)
             on_scores = on_scores * stage.scale
             intercept = intercept + np.einsum("ncs,ns->nc", on_scores, below_intercept)
@@ -421,14 +434,6 @@ class BoundTerms:
         largest_loss = 1 + 2 * self.cost * math.sqrt(self.n_landmarks) * self.size
         deviation = math.sqrt(math.log(1 / delta) / (2 * self.n_rows))
         return self.stability + (2 * self.stability + largest_loss) * deviation
-
-
-def _unmixed(weights: np.ndarray, mixing: np.ndarray | None) -> np.ndarray:
-    """Weights ``Θ = A U`` of clusters, where a penalty on differences was trained with ``U``."""
-    if mixing is None:
-        return weights
-    own = np.tensordot(mixing.astype(weights.dtype), weights[..., :-1], axes=1)
-    return np.concatenate([own, weights[..., -1:]], axis=-1)
 
 
 def _gate_matrix(codes: Codes, n_clusters: int) -> sp.csr_array:

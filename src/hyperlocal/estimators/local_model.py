@@ -195,14 +195,13 @@ class LocalModel(ClassifierMixin, BaseEstimator):
         for begin, end in row_blocks(X.shape[0], size):
             rows = X[begin:end]
             with Workers(self.n_jobs) as workers:
-                lifted = self._lift_rows(rows, workers)
-            coef, intercept = self._mixed_models(lifted)
+                coef, intercept = self._models_at(rows, workers)
             coef, shift = self._feature_map.pull_back(rows, coef)
             yield coef, intercept + shift
 
-    def _mixed_models(self, lifted: LiftedRows) -> tuple[np.ndarray, np.ndarray]:
-        """Weights on φ(x) and intercepts at lifted rows."""
-        return lifted.local_models(self._weights)
+    def _models_at(self, X: Any, workers: Workers) -> tuple[np.ndarray, np.ndarray]:
+        """Weights on φ(x) and intercepts at rows."""
+        return self._lift_rows(X, workers).local_models(self._weights)
 
     # ---- fitted attributes ---------------------------------------------------------------------
 

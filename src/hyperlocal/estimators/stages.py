@@ -1,14 +1,19 @@
-"""Stacked linear models: the scores of a stage join the projections of the next."""
+"""Stacked linear models: the scores of a stage join the projections of the next.
+
+Each stage has clusters of its own. In the clusters of the stage before, its scores would be linear
+in the projections already and add nothing; seen from other clusters they bend where those end.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..coding import Codes
+from ..gates import Gate
 from ..lifting import LiftedRows
 from ..rows import take_rows
 from ..solvers import Problem, SolverResult
@@ -18,22 +23,40 @@ N_FOLDS = 5
 
 
 @dataclass
-class EarlierStage:
-    """What a stage leaves to those after it: its weights, and how its scores are scaled."""
+class StageClusters:
+    """The clusters of a stage, the codes it is trained with, and how these mix the clusters."""
 
+    gate: Gate
+    codes: Codes
+    mixing: np.ndarray | None = None
+
+    def unmixed(self, weights: np.ndarray) -> np.ndarray:
+        """Weights ``Θ = A U`` of clusters that were trained as ``U`` (see ``smoothing_matrix``)."""
+        if self.mixing is None:
+            return weights
+        own = np.tensordot(self.mixing.astype(weights.dtype), weights[..., :-1], axes=1)
+        return np.concatenate([own, weights[..., -1:]], axis=-1)
+
+
+@dataclass
+class EarlierStage:
+    """What a stage leaves to those after it: a model, and how its scores are scaled."""
+
+    gate: Gate
     weights: np.ndarray
     scale: Any
 
 
 @dataclass
 class StageTrainer:
-    """Trains one linear model after the other on the same rows and codes.
+    """Trains one linear model after the other on the same rows.
 
     Attributes
     ----------
     data : LabelledRows
-    codes : Codes
-    lift : callable (stored rows, codes) → LiftedRows
+    next_clusters : callable () → StageClusters
+        Clusters of the next stage.
+    lift : callable (stored rows, codes, number of clusters) → LiftedRows
     make_problem : callable (LiftedRows, LabelledRows) → Problem
     solve : callable Problem → SolverResult
     rng : numpy Generator
@@ -41,51 +64,59 @@ class StageTrainer:
     """
 
     data: LabelledRows
-    codes: Codes
-    lift: Callable[[Any, Codes], LiftedRows]
+    next_clusters: Callable[[], StageClusters]
+    lift: Callable[[Any, Codes, int], LiftedRows]
     make_problem: Callable[[LiftedRows, LabelledRows], Problem]
     solve: Callable[[Problem], SolverResult]
     rng: np.random.Generator
 
     def train(
-        self, projections: np.ndarray, n_stages: int
-    ) -> tuple[list[EarlierStage], SolverResult]:
-        """The stages before the last, and what the last found."""
+        self, projections: np.ndarray, clusters: StageClusters, n_stages: int
+    ) -> tuple[list[EarlierStage], Gate, SolverResult]:
+        """The stages before the last, the gate of the last, and what it found."""
         earlier: list[EarlierStage] = []
         stored = projections
-        result = self._solve_rows(stored, None)
+        result = self._solve_rows(stored, clusters, None)
         converged = result.converged
         while len(earlier) + 1 < n_stages and not result.stopped:
-            scores, folds_converged = self._out_of_fold_scores(stored)
+            scores, folds_converged = self._out_of_fold_scores(stored, clusters)
             scale = comparable_scale(projections, scores, self.data.sample_weight)
-            earlier.append(EarlierStage(result.weights, scale))
+            earlier.append(EarlierStage(clusters.gate, clusters.unmixed(result.weights), scale))
+            clusters = self.next_clusters()
             stored = np.hstack([projections, scores * scale])
-            result = self._solve_rows(stored, None)
+            result = self._solve_rows(stored, clusters, None)
             converged &= folds_converged and result.converged
-        result.converged = converged
-        return earlier, result
+        weights = clusters.unmixed(result.weights)
+        return earlier, clusters.gate, replace(result, weights=weights, converged=converged)
 
-    def _out_of_fold_scores(self, stored: np.ndarray) -> tuple[np.ndarray, bool]:
+    def _out_of_fold_scores(
+        self, stored: np.ndarray, clusters: StageClusters
+    ) -> tuple[np.ndarray, bool]:
         """Each row's scores by a model that has not seen it, and whether all models converged."""
         fold = deal_folds(self.data.target, N_FOLDS, self.rng)
         scores, converged = None, True
         for number in range(fold.max() + 1):
-            result = self._solve_rows(stored, np.flatnonzero(fold != number))
+            result = self._solve_rows(stored, clusters, np.flatnonzero(fold != number))
             converged &= result.converged
             held = np.flatnonzero(fold == number)
-            lifted = self.lift(stored[held], codes_of(self.codes, held))
+            lifted = self._lift_rows(stored[held], codes_of(clusters.codes, held), clusters)
             if scores is None:
                 scores = np.empty((len(fold), result.weights.shape[1]), stored.dtype)
             scores[held] = lifted.scores(result.weights)
         assert scores is not None
         return scores, converged
 
-    def _solve_rows(self, stored: np.ndarray, rows: np.ndarray | None) -> SolverResult:
-        data, codes = self.data, self.codes
+    def _lift_rows(self, stored: np.ndarray, codes: Codes, clusters: StageClusters) -> LiftedRows:
+        return self.lift(stored, codes, clusters.gate.n_anchors)
+
+    def _solve_rows(
+        self, stored: np.ndarray, clusters: StageClusters, rows: np.ndarray | None
+    ) -> SolverResult:
+        data, codes = self.data, clusters.codes
         if rows is not None:
             stored, codes = take_rows(stored, rows), codes_of(codes, rows)
             data = LabelledRows(stored, data.target[rows], data.classes, data.sample_weight[rows])
-        return self.solve(self.make_problem(self.lift(stored, codes), data))
+        return self.solve(self.make_problem(self._lift_rows(stored, codes, clusters), data))
 
 
 def deal_folds(target: np.ndarray, n_folds: int, rng: np.random.Generator) -> np.ndarray:
