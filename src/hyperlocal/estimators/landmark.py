@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +21,7 @@ from ..solvers import kernel as kernels
 from ..threads import Workers
 from ..validation import LabelledRows, check_flag, check_number
 from .clusterwise import ClusterwiseClassifier
+from .stability import BoundTerms
 from .stages import N_FOLDS, EarlierStage, StageClusters, StageTrainer
 
 
@@ -413,27 +412,6 @@ default="random"
         if self._uses_kernel:
             return self._machine.intercept
         return self._weights[0, :, -1] * self._weights.dtype.type(self._bias)
-
-
-@dataclass(frozen=True)
-class BoundTerms:
-    """The terms of the stability bound: ``c``, ``L``, ``M``, ``N``."""
-
-    cost: float
-    n_landmarks: int
-    size: float
-    n_rows: float
-
-    @property
-    def stability(self) -> float:
-        """``c L M²/N``."""
-        return self.cost * self.n_landmarks * self.size**2 / self.n_rows
-
-    def slack(self, delta: float) -> float:
-        """What the bound adds to the empirical risk."""
-        largest_loss = 1 + 2 * self.cost * math.sqrt(self.n_landmarks) * self.size
-        deviation = math.sqrt(math.log(1 / delta) / (2 * self.n_rows))
-        return self.stability + (2 * self.stability + largest_loss) * deviation
 
 
 def _gate_matrix(codes: Codes, n_clusters: int) -> sp.csr_array:

@@ -35,6 +35,7 @@ NEIGHBOURS_VISITED_TOGETHER = 8
 # Columns of an epoch's report, and of the bounds beyond which variables are switched off.
 GAP, GAIN, LARGEST, SMALLEST = range(4)
 ABOVE, BELOW = range(2)
+BLANK_REPORT = np.array([[0.0, 0.0, -np.inf, np.inf]])
 
 Monitor = Callable[..., bool]
 
@@ -111,10 +112,10 @@ def visit_order(rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 def shrink_bounds(reports: np.ndarray) -> np.ndarray:
     """Bounds for the next epoch; one without violations on its side switches nothing off."""
-    largest, smallest = reports[:, LARGEST], reports[:, SMALLEST]
-    above = np.where(largest > 0, SHRINKING * largest, np.inf)
-    below = np.where(smallest < 0, SHRINKING * smallest, -np.inf)
-    return np.column_stack([above, below])
+    bounds = SHRINKING * reports[:, LARGEST:]
+    bounds[bounds[:, ABOVE] <= 0, ABOVE] = np.inf
+    bounds[bounds[:, BELOW] >= 0, BELOW] = -np.inf
+    return bounds
 
 
 class Descent:
@@ -175,7 +176,7 @@ class Descent:
 
     def blank_reports(self) -> np.ndarray:
         """What an epoch fills in, a row per group."""
-        return np.tile([0.0, 0.0, -np.inf, np.inf], (self.n_groups, 1))
+        return np.repeat(BLANK_REPORT, self.n_groups, axis=0)
 
     def column_ranges(self, n_threads: int) -> list[tuple[int, int]]:
         """Columns for each thread, so that all have about as many active variables to visit."""
@@ -186,7 +187,7 @@ class Descent:
     def _learn_from(self, reports: np.ndarray) -> None:
         self.dual_values += reports[:, GAIN]
         awake = ~self.resting
-        self.estimates[awake] = reports[awake, GAP]
+        np.copyto(self.estimates, reports[:, GAP], where=awake)
         self.bounds = shrink_bounds(reports)
         tolerated = self.settled_share * self.tol * np.abs(self.dual_values + self.estimates)
         if self.estimates.sum() <= tolerated.sum():
@@ -246,7 +247,7 @@ class Descent:
         return {
             "objective": float(self.dual_values.sum()) + gap,
             "gap": gap,
-            "active": float(self.active.mean()),
+            "active": np.count_nonzero(self.active) / self.active.size,
         }
 
     def _start_from(self, alpha: np.ndarray) -> None:
