@@ -34,10 +34,11 @@ def split_held_out(
         train.append(rows[cut:])
     if not sum(map(len, judge)):
         return None
-    return _part(data, np.concatenate(train)), _part(data, np.concatenate(judge))
+    return part_of(data, np.concatenate(train)), part_of(data, np.concatenate(judge))
 
 
-def _part(data: LabelledRows, rows: np.ndarray) -> LabelledRows:
+def part_of(data: LabelledRows, rows: np.ndarray) -> LabelledRows:
+    """Some of the rows, in their order."""
     rows = np.sort(rows)
     return LabelledRows(
         take_rows(data.X, rows), data.target[rows], data.classes, data.sample_weight[rows]

@@ -1,36 +1,25 @@
-"""MEGM: a linear map in which a row's neighbours tell its class.
-
-With ``z = A x``, each row is predicted from all others by ``ŷ_i = Σ_j P_ij y_j`` over one-hot
-classes, ``P_i`` the softmax of ``−‖z_i − z_j‖²`` over ``j ≠ i``, and ``A`` minimises
-``L = Σ_i ‖ŷ_i − y_i‖²/N``:
-
-    G_ij = (2/N) P_ij (r_i·y_j − r_i·ŷ_i),  r = ŷ − y;   rows of G sum to zero
-    ∂L/∂Z = 2 (G Z + Gᵀ Z − diag(Gᵀ1) Z),   ∂L/∂A = (∂L/∂Z)ᵀ X
-
-in blocks of rows, or over each row's nearest neighbours alone.
-"""
+"""MEGM as a transformer: arguments, where the descent starts, and when it stops."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from .held_out import part_of
 from .neighbors import ExactSearch, without_self
 from .progress import CallbackSupportMixin, EpochMonitor, with_callbacks
 from .rows import take_rows
+from .solvers.megm import Descent, dense, mapped, one_hot_rows, pair_blocks, probabilities
 from .threads import Workers, row_blocks
 from .validation import (
     LabelledRows,
-    canonical,
     check_choice,
     check_labelled_rows,
     check_n_jobs,
@@ -42,22 +31,14 @@ from .validation import (
 
 TRANSFORMATIONS = ("full", "diagonal")
 
-NUMBERS_PER_BLOCK = 1 << 20
-BLOCKS_AT_ONCE = 8
 # n_neighbors="auto": all rows count up to this many, else each row's nearest few.
 MOST_ROWS_FOR_EXACT = 2_000
 NEIGHBORS_OF_LARGE_DATA = 50
-# Neighbours are found anew, under the metric learned so far, after so many iterations.
-ITERATIONS_PER_ROUND = 20
 MOST_VALIDATION_ROWS = 1_000
 NEIGHBORS_FOR_SCALE = 10
 ROWS_FOR_SCALE = 5_000
 WIDEST_FULL_MAP = 4_096
 ROWS_PER_PRODUCT = 256
-
-
-class _Stop(Exception):
-    """Raised inside L-BFGS to end it."""
 
 
 class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -173,7 +154,7 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
             with Workers(self.n_jobs) as workers:
                 start = self._start(data.X, rng, workers)
                 n_iter, searched = self._find_n_iter(data, start, rng, workers, monitor)
-                run = _Descent(self, data, start, workers, monitor)
+                run = self._descent(data, start, workers, monitor)
                 run.descend(max(1, n_iter))
         finally:
             monitor.close()
@@ -194,7 +175,7 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         check_is_fitted(self, "components_")
         X = check_rows(self, X, reset=False).astype(self.components_.dtype, copy=False)
         if sp.issparse(X) or self.components_.ndim == 1:
-            return _mapped(X, self.components_)
+            return mapped(X, self.components_)
         return _mapped_one_by_one(X, self.components_)
 
     def score(self, X: Any, y: Any) -> float:
@@ -207,11 +188,11 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """
         check_is_fitted(self, "components_")
         data = check_labelled_rows(self, X, y, reset=False)
-        Z = _dense(_mapped(data.X.astype(self.components_.dtype, copy=False), self.components_))
-        Y = _one_hot(data)
+        Z = dense(mapped(data.X.astype(self.components_.dtype, copy=False), self.components_))
+        Y = one_hot_rows(data)
         right = 0
-        for begin, end in _blocks(len(Z), len(Z)):
-            P = _probabilities(Z[begin:end], Z, np.arange(begin, end))
+        for begin, end in pair_blocks(len(Z), len(Z)):
+            P = probabilities(Z[begin:end], Z, np.arange(begin, end))
             right += int(np.count_nonzero((P @ Y).argmax(axis=1) == data.target[begin:end]))
         return right / len(Z)
 
@@ -282,7 +263,7 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
             n_axes = min(self.n_components, *X.shape)
             start = np.eye(self.n_components, n_features)
             start[:n_axes] = axes(n_axes, random_state=seed).fit(X).components_
-        Z = _mapped(X, start.astype(X.dtype))
+        Z = mapped(X, start.astype(X.dtype))
         chosen = np.arange(X.shape[0])
         if len(chosen) > ROWS_FOR_SCALE:
             chosen = np.sort(rng.choice(len(chosen), ROWS_FOR_SCALE, replace=False))
@@ -303,209 +284,21 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         kept, held_out = _split(data.target, self.validation_fraction, rng)
         if not len(held_out) or len(np.unique(data.target[kept])) < 2:
             return self.max_iter, False
-        run = _Descent(self, _taken(data, kept), start, workers, monitor)
-        return run.descend(self.max_iter, _taken(data, held_out), self.n_iter_no_change), True
+        run = self._descent(part_of(data, kept), start, workers, monitor)
+        return run.descend(self.max_iter, part_of(data, held_out), self.n_iter_no_change), True
 
+    def _descent(
+        self, data: LabelledRows, start: np.ndarray, workers: Workers, monitor: EpochMonitor
+    ) -> Descent:
+        n_neighbors = self._neighbors_of_each(data.X.shape[0])
+        return Descent(data, start, n_neighbors, self.tol, workers, monitor)
 
-class _Descent:
-    """L-BFGS from a start; keeps the last map, its loss, and how many iterations there were."""
-
-    def __init__(
-        self,
-        options: MEGM,
-        data: LabelledRows,
-        start: np.ndarray,
-        workers: Workers,
-        monitor: EpochMonitor,
-    ):
-        self.data, self.map, self.workers, self.monitor = data, start, workers, monitor
-        self.tol = options.tol
-        self.one_hot = _one_hot(data)
-        self.n_neighbors = _n_neighbors(options.n_neighbors, data.X.shape[0])
-        self.n_iter, self.loss, self.converged = 0, np.inf, False
-
-    def descend(
-        self, max_iter: int, held_out: LabelledRows | None = None, patience: int = 0
-    ) -> int:
-        """Run; returns the iteration at which held-out rows were predicted best."""
-        best, best_loss = 0, np.inf
-        if held_out is not None:
-            best_loss = _held_out_loss(self.map, self.data, self.one_hot, held_out)
-
-        def watch(intermediate_result: Any) -> None:
-            nonlocal best, best_loss
-            self._take(intermediate_result.x, float(intermediate_result.fun))
-            facts = {"loss": self.loss}
-            if held_out is not None:
-                loss = _held_out_loss(self.map, self.data, self.one_hot, held_out)
-                facts["held_out_loss"] = loss
-                if loss < best_loss:
-                    best, best_loss = self.n_iter, loss
-            asked = self.monitor.epoch(self.n_iter, **facts)
-            if asked or (held_out is not None and self.n_iter - best >= patience):
-                self.converged = True
-                raise _Stop
-
-        try:
-            while self.n_iter < max_iter and not self.converged:
-                self._round(max_iter - self.n_iter, watch)
-        except _Stop:
-            pass
-        return best if held_out is not None else self.n_iter
-
-    def _round(self, max_iter: int, watch: Callable[[Any], None]) -> None:
-        """All iterations at once, or some with the neighbours as they are now."""
-        neighbors = None
-        if self.n_neighbors is not None:
-            max_iter = min(max_iter, ITERATIONS_PER_ROUND)
-            neighbors = self._neighbors()
-        before, shape = self.n_iter, self.map.shape
-
-        def evaluate(flat: np.ndarray) -> tuple[float, np.ndarray]:
-            A = flat.reshape(shape)
-            loss, gradient = loss_and_gradient(
-                A, self.data.X, self.data.target, self.one_hot, self.workers, neighbors
-            )
-            return loss, gradient.ravel()
-
-        options = {"maxiter": max_iter, "ftol": self.tol, "gtol": 1e-12}
-        result = minimize(
-            evaluate, self.map.ravel(), jac=True, method="L-BFGS-B", callback=watch, options=options
-        )
-        if self.n_iter == before:
-            self._take(result.x, float(result.fun), moved=False)
-        self.converged = result.success and self.n_iter - before < max_iter
-
-    def _take(self, flat: np.ndarray, loss: float, moved: bool = True) -> None:
-        self.map, self.loss = flat.reshape(self.map.shape).copy(), loss
-        self.n_iter += moved
-
-    def _neighbors(self) -> np.ndarray:
-        assert self.n_neighbors is not None
-        X = self.data.X
-        Z = canonical(_mapped(X, self.map.astype(X.dtype)))
-        found = ExactSearch(Z).query(Z, self.n_neighbors + 1, self.workers)
-        return without_self(found, np.arange(X.shape[0])).indices
-
-
-def loss_and_gradient(
-    A: np.ndarray,
-    X: Any,
-    target: np.ndarray,
-    one_hot: np.ndarray,
-    workers: Workers,
-    neighbors: np.ndarray | None = None,
-) -> tuple[float, np.ndarray]:
-    """``L`` and ``∂L/∂A`` of rows, over all pairs or over given neighbours.
-
-    Parameters
-    ----------
-    A : ndarray of shape (n_components, n_features), or (n_features,) if diagonal
-    X : ndarray or CSR of shape (n_rows, n_features)
-    target : ndarray of shape (n_rows,)
-        Class of each row.
-    one_hot : ndarray of shape (n_rows, n_classes)
-        The same, in the dtype of ``X``.
-    workers : Workers
-    neighbors : ndarray of shape (n_rows, n_neighbors), default=None
-        The rows that each row is predicted from.
-    """
-    Z = _dense(_mapped(X, A.astype(X.dtype)))
-    if neighbors is None:
-        loss, pull, mass = _all_pairs(Z, target, one_hot, workers)
-    else:
-        loss, pull, mass = _near_pairs(Z, target, one_hot, neighbors, workers)
-    slope = (pull - mass[:, None] * Z) * (4 / len(Z))
-    if A.ndim == 1:
-        product = X.multiply(slope) if sp.issparse(X) else X * slope
-        gradient = np.asarray(product.sum(axis=0)).ravel()
-    else:
-        gradient = (X.T @ slope).T
-    return loss / len(Z), np.asarray(gradient, np.float64)
-
-
-Pulls = tuple[float, np.ndarray, np.ndarray]
-
-
-def _all_pairs(Z: np.ndarray, target: np.ndarray, one_hot: np.ndarray, workers: Workers) -> Pulls:
-    """``Σ‖r‖²``, ``(H + Hᵀ) Z`` and ``Hᵀ1`` for ``H = G N/2``, in blocks of rows."""
-
-    def block_terms(block: tuple[int, int]) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-        begin, end = block
-        H = _probabilities(Z[begin:end], Z, np.arange(begin, end))
-        predicted = H @ one_hot
-        R = predicted - one_hot[begin:end]
-        advantage = np.take(R, target, axis=1)
-        advantage -= np.einsum("ic,ic->i", R, predicted)[:, None]
-        H *= advantage
-        return _squared_sum(R), H @ Z, H.T @ Z[begin:end], H.sum(axis=0)
-
-    loss, pull, mass = 0.0, np.zeros_like(Z), np.zeros_like(Z[:, 0])
-    blocks = list(_blocks(len(Z), len(Z)))
-    for first in range(0, len(blocks), BLOCKS_AT_ONCE):
-        some = blocks[first : first + BLOCKS_AT_ONCE]
-        terms = workers.map(block_terms, some)
-        for (begin, end), (block_loss, own, others, block_mass) in zip(some, terms, strict=True):
-            loss += block_loss
-            pull[begin:end] += own
-            pull += others
-            mass += block_mass
-    return loss, pull, mass
-
-
-def _near_pairs(
-    Z: np.ndarray, target: np.ndarray, one_hot: np.ndarray, neighbors: np.ndarray, workers: Workers
-) -> Pulls:
-    """The same, where each row is predicted from its neighbours alone."""
-    n_rows, n_neighbors = neighbors.shape
-    H = np.empty((n_rows, n_neighbors), Z.dtype)
-
-    def fill_block(block: tuple[int, int]) -> float:
-        begin, end = block
-        near = neighbors[begin:end]
-        differences = Z[near] - Z[begin:end, None]
-        P = _softmax(-np.einsum("itd,itd->it", differences, differences))
-        predicted = np.einsum("it,itc->ic", P, one_hot[near])
-        R = predicted - one_hot[begin:end]
-        advantage = np.take_along_axis(R, target[near].astype(np.intp), axis=1)
-        H[begin:end] = P * (advantage - np.einsum("ic,ic->i", R, predicted)[:, None])
-        return _squared_sum(R)
-
-    width = n_neighbors * (Z.shape[1] + one_hot.shape[1])
-    loss = sum(workers.map(fill_block, _blocks(n_rows, width)))
-    starts = np.arange(0, H.size + 1, n_neighbors)
-    matrix = sp.csr_array((H.ravel(), neighbors.ravel(), starts), shape=(n_rows, n_rows))
-    return loss, matrix @ Z + matrix.T @ Z, np.asarray(matrix.sum(axis=0)).ravel()
-
-
-def _probabilities(Z: np.ndarray, others: np.ndarray, own: np.ndarray | None) -> np.ndarray:
-    """Softmax over ``others`` of minus the squared distance; ``own`` places are left out."""
-    products = Z @ others.T
-    products *= 2
-    products -= np.einsum("jd,jd->j", others, others)
-    if own is not None:
-        products[np.arange(len(own)), own] = -np.inf
-    return _softmax(products)
-
-
-def _softmax(values: np.ndarray) -> np.ndarray:
-    values -= values.max(axis=1, keepdims=True)
-    np.exp(values, out=values)
-    values /= values.sum(axis=1, keepdims=True)
-    return values
-
-
-def _held_out_loss(
-    A: np.ndarray, data: LabelledRows, one_hot: np.ndarray, held_out: LabelledRows
-) -> float:
-    """The loss of rows that are predicted from the training rows."""
-    A = A.astype(data.X.dtype)
-    Z, others = _dense(_mapped(held_out.X, A)), _dense(_mapped(data.X, A))
-    Y = _one_hot(held_out)
-    loss = 0.0
-    for begin, end in _blocks(len(Z), len(others)):
-        loss += _squared_sum(_probabilities(Z[begin:end], others, None) @ one_hot - Y[begin:end])
-    return loss / len(Z)
+    def _neighbors_of_each(self, n_rows: int) -> int | None:
+        """How many rows each row is predicted from; None is all."""
+        wanted = self.n_neighbors
+        if isinstance(wanted, str):
+            wanted = None if n_rows <= MOST_ROWS_FOR_EXACT else NEIGHBORS_OF_LARGE_DATA
+        return None if wanted is None or wanted >= n_rows - 1 else int(wanted)
 
 
 def _split(
@@ -520,28 +313,6 @@ def _split(
     return np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
 
 
-def _taken(data: LabelledRows, chosen: np.ndarray) -> LabelledRows:
-    return LabelledRows(
-        take_rows(data.X, chosen), data.target[chosen], data.classes, data.sample_weight[chosen]
-    )
-
-
-def _n_neighbors(wanted: Any, n_rows: int) -> int | None:
-    if wanted == "auto":
-        wanted = None if n_rows <= MOST_ROWS_FOR_EXACT else NEIGHBORS_OF_LARGE_DATA
-    return None if wanted is None or wanted >= n_rows - 1 else int(wanted)
-
-
-def _one_hot(data: LabelledRows) -> np.ndarray:
-    return np.eye(len(data.classes), dtype=data.X.dtype)[data.target]
-
-
-def _mapped(X: Any, A: np.ndarray) -> Any:
-    if A.ndim == 2:
-        return X @ A.T
-    return sp.csr_array(X.multiply(A)) if sp.issparse(X) else X * A
-
-
 def _mapped_one_by_one(X: np.ndarray, A: np.ndarray) -> np.ndarray:
     """Products in blocks of one size: a row's last digits do not depend on the rows beside it."""
     Z = np.empty((X.shape[0], A.shape[0]), X.dtype)
@@ -550,15 +321,3 @@ def _mapped_one_by_one(X: np.ndarray, A: np.ndarray) -> np.ndarray:
         block[: end - begin] = X[begin:end]
         Z[begin:end] = (block @ A.T)[: end - begin]
     return Z
-
-
-def _dense(Z: Any) -> np.ndarray:
-    return Z.toarray() if sp.issparse(Z) else Z
-
-
-def _squared_sum(values: np.ndarray) -> float:
-    return float(np.einsum("ij,ij->", values, values, dtype=np.float64))
-
-
-def _blocks(n_rows: int, width: int) -> Iterator[tuple[int, int]]:
-    return row_blocks(n_rows, max(1, NUMBERS_PER_BLOCK // max(1, width)))

@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 
 from estimators.data import make_data, make_ring
 from hyperlocal import AdaptiveNeighborhoodSVC, NeighborhoodSVC
-from hyperlocal.estimators import neighborhood
+from hyperlocal.estimators import neighborhood_base
 from reference import neighborhood as reference
 
 
@@ -87,7 +87,7 @@ def test_a_size_is_chosen_by_leaving_rows_out():
 
 def test_a_sample_of_rows_chooses_for_large_data(monkeypatch):
     """The number of rows that judge a list is bounded."""
-    monkeypatch.setattr(neighborhood, "ROWS_TO_CHOOSE_BY", 30)
+    monkeypatch.setattr(neighborhood_base, "ROWS_TO_CHOOSE_BY", 30)
     X, y, X_test, y_test = make_parts(2)
     fitted = NeighborhoodSVC([5, 20], random_state=0).fit(X, y)
     assert all((30 * share) % 1 < 1e-9 for share in fitted.leave_one_out_accuracy_.values())
@@ -167,7 +167,7 @@ def test_blocks_of_queries_do_not_matter(monkeypatch):
     X, y, X_test, _ = make_parts()
     fitted = NeighborhoodSVC().fit(X, y)
     whole = fitted.decision_function(X_test)
-    monkeypatch.setattr(neighborhood, "QUERIES_PER_BLOCK", 7)
+    monkeypatch.setattr(neighborhood_base, "QUERIES_PER_BLOCK", 7)
     np.testing.assert_array_equal(fitted.decision_function(X_test), whole)
 
 

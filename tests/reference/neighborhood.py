@@ -78,6 +78,19 @@ def megm_loss(A, X, target, n_classes, neighbors=None):
     return loss / len(X)
 
 
+def megm_gradient(A, X, target, n_classes):
+    """2 A Xᵀ (diag(S1) − S) X with S = −(G + Gᵀ), over all pairs at once."""
+    Y = np.eye(n_classes)[target]
+    similar = np.exp(-squared_distances(X @ A.T, X @ A.T))
+    np.fill_diagonal(similar, 0)
+    P = similar / similar.sum(axis=1, keepdims=True)
+    predicted = P @ Y
+    R = predicted - Y
+    G = 2 / len(X) * P * (R @ Y.T - (R * predicted).sum(axis=1, keepdims=True))
+    S = -(G + G.T)
+    return 2 * A @ X.T @ (np.diag(S.sum(axis=1)) - S) @ X
+
+
 def dann_metric(pool, query, target, ridge, roundness):
     """W^{-1/2} (W^{-1/2} B W^{-1/2} + ε I) W^{-1/2} of one query."""
     X = pool - query

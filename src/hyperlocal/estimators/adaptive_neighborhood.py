@@ -15,7 +15,7 @@ from ..neighbors import Neighbors
 from ..solvers.neighborhood import NeighborhoodSolver, kernel_matrices
 from ..threads import Workers
 from ..validation import LabelledRows, check_choice, merge_equal_rows
-from .neighborhood import NeighborhoodClassifier
+from .neighborhood_base import NeighborhoodClassifier
 
 METRICS = ("megm", "dann")
 

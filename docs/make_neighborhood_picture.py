@@ -1,17 +1,14 @@
-"""Draw ``neighborhood.png``: accuracy of LSVM and LASVM over k, from the tracked claims run."""
+"""Draws docs/images/neighborhood.png: accuracy of LSVM and LASVM over k, from the tracked run."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 HERE = Path(__file__).parent
-RESULT = HERE.parents[1] / "benchmarks" / "results" / "neighborhood_claims.json"
+RESULT = HERE.parent / "benchmarks" / "results" / "neighborhood_claims.json"
 COLOURS = {"1": "tab:orange", "local": "tab:blue"}
 STYLES = {"LSVM": "--", "LASVM": "-"}
 
@@ -36,7 +33,7 @@ def main() -> None:
         axis.set_xlabel("k  (K = k log₂ N)")
     handles, labels = axes.flat[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
-    figure.savefig(HERE / "neighborhood.png", dpi=80)
+    figure.savefig(HERE / "images" / "neighborhood.png", dpi=80)
 
 
 def draw(axis: plt.Axes, row: dict) -> None:
