@@ -663,7 +663,7 @@ void bind_nearest(nb::module_& m, const char* name) {
       .def(
           "finish",
           [](Bound& b, const BoundRows<T>& rows, const BoundRows<T>& queries, Index begin,
-             Matrix<Column> chosen, Matrix<T> distances) {
+             Matrix<Column> chosen, Matrix<T> distances, Vector<T> bounds) {
             require(queries.rows.width() == rows.rows.width() &&
                         queries.rows.is_dense() == rows.rows.is_dense(),
                     "queries must be stored like the rows");
@@ -674,10 +674,13 @@ void bind_nearest(nb::module_& m, const char* name) {
             require(size(chosen, 0) == b.n_queries() && size(chosen, 1) == b.k() &&
                         size(distances, 0) == b.n_queries() && size(distances, 1) == b.k(),
                     "outputs must be (queries, k)");
+            require(size(bounds) == b.n_queries(), "one bound per query");
             nb::gil_scoped_release release;
-            b.finish(rows.rows, queries.rows, begin, chosen.data(), distances.data());
+            b.finish(rows.rows, queries.rows, begin, chosen.data(), distances.data(),
+                     bounds.data());
           },
-          "rows"_a, "queries"_a, "begin"_a, "chosen"_a.noconvert(), "distances"_a.noconvert());
+          "rows"_a, "queries"_a, "begin"_a, "chosen"_a.noconvert(), "distances"_a.noconvert(),
+          "bounds"_a.noconvert());
 }
 
 template <class T>

@@ -3,7 +3,8 @@
 // The caller gives products of the queries with one tile of rows after the other (GEMMs). They only
 // rank the rows, within the rounding error of the products; what may be among the k nearest is kept
 // and measured again, for dense rows from the differences. So the answer is exact whatever the
-// tiles: ordered by distance as computed here, equal distances by the row's index.
+// tiles: ordered by distance as computed here, equal distances by the row's index. Keys may also be
+// bounds from below; the caller then compares the k-th distance with what was left out.
 #pragma once
 
 #include <algorithm>
@@ -76,9 +77,10 @@ class NearestRows {
     n_seen_ += n;
   }
 
-  // Measures what is left, and writes the k nearest, nearest first.
+  // Measures what is left, and writes the k nearest, nearest first. All rows that were not measured
+  // have keys above `bounds`.
   void finish(const Rows<T>& rows, const Rows<T>& queries, Index begin, Column* chosen,
-              T* distances) {
+              T* distances, T* bounds) {
     DistanceFrom<T> distance(rows);
     RowBuffer<T> buffer;
     for (Index q = 0; q < n_queries(); ++q) {
@@ -86,6 +88,7 @@ class NearestRows {
       if (static_cast<Index>(found.size()) >= k_) cut(queries_[q]);
       if (static_cast<Index>(found.size()) < k_)
         throw std::invalid_argument("products and slack must be numbers");
+      bounds[q] = queries_[q].bound;
       distance.set(queries.fetch(begin + q, buffer));
       for (Candidate& candidate : found) candidate.first = distance(candidate.second);
       std::partial_sort(found.begin(), found.begin() + k_, found.end());

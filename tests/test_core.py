@@ -205,7 +205,7 @@ CALLS = {
     ),
     "nearest finish": Call(
         lambda: nearest().finish, rows=rows, queries=rows, begin=1, chosen=ints(2, K),
-        distances=zeros(2, K),
+        distances=zeros(2, K), bounds=zeros(2),
     ),
     "neighborhood": Call(
         lambda: _core.NeighborhoodFloat64, rows=rows, target=ints(N), costs=np.ones(N), n_classes=C,

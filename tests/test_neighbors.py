@@ -68,6 +68,53 @@ def test_tiles_blocks_and_threads_do_not_matter(dtype, storage, monkeypatch):
     np.testing.assert_array_equal(cut.distances, whole.distances)
 
 
+@pytest.fixture
+def small_subspaces(monkeypatch):
+    """Subspaces are looked for in few rows and features."""
+    monkeypatch.setattr(neighbors, "FEWEST_ROWS_FOR_SUBSPACE", 20)
+    monkeypatch.setattr(neighbors, "FEATURES_FOR_SUBSPACE", range(6, 100))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shift", [0.0, 100.0])
+@pytest.mark.parametrize("outside", [0.0, 0.3, 0.5])
+def test_rows_near_a_subspace_are_searched_exactly(small_subspaces, dtype, shift, outside):
+    """Bounds from a subspace change nothing: queries may lie far outside it, rows may be equal."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 5)) @ rng.standard_normal((5, 20))
+    X += outside * rng.standard_normal(X.shape)
+    X[100:120] = X[:20]
+    queries = np.vstack([X[:30], 3 * rng.standard_normal((30, 20))]) + shift
+    X, queries = (X + shift).astype(dtype), queries.astype(dtype)
+    search = ExactSearch(X)
+    assert search._subspace is not None
+    found = search.query(queries, 7, ONE_THREAD)
+    search._subspace = None
+    plain = search.query(queries, 7, ONE_THREAD)
+    np.testing.assert_array_equal(found.indices, plain.indices)
+    np.testing.assert_array_equal(found.distances, plain.distances)
+
+
+def test_the_bounds_of_a_subspace_hold(small_subspaces):
+    """No row is nearer than its bound says, and queries are sure where bounds are tight."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 5)) @ rng.standard_normal((5, 20))
+    X += 0.3 * rng.standard_normal(X.shape)
+    search, queries = ExactSearch(X), X[:40] + 0.1 * rng.standard_normal((40, 20))
+    points = search._subspace.points(queries)
+    keys = search._subspace.half_norms - points.values @ search._subspace.rows.T
+    lowest = 2 * keys + points.squared_norms[:, None]
+    distances = ((queries[:, None] - X[None]) ** 2).sum(axis=2)
+    assert (lowest <= distances + 1e-9).all()
+    _, is_sure = search._scan(search._subspace, queries, 5, ONE_THREAD)
+    assert is_sure.mean() > 0.5
+
+
+def test_round_rows_have_no_subspace(small_subspaces):
+    """Where all directions matter, products are taken over all features."""
+    assert ExactSearch(np.random.default_rng(0).standard_normal((300, 20)))._subspace is None
+
+
 def test_many_equal_rows_are_no_trouble():
     """Ten thousand ties: the first rows are found."""
     found = ExactSearch(np.ones((10_000, 3), np.float32)).query(

@@ -204,7 +204,13 @@ class _Nearest:
     def __init__(self, n_queries: int, k: int) -> None: ...
     def add(self, products: Array, half_norms: Array, slack: Array) -> None: ...
     def finish(
-        self, rows: _Rows, queries: _Rows, begin: int, chosen: Array, distances: Array
+        self,
+        rows: _Rows,
+        queries: _Rows,
+        begin: int,
+        chosen: Array,
+        distances: Array,
+        bounds: Array,
     ) -> None: ...
 
 class NearestFloat32(_Nearest): ...

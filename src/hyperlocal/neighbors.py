@@ -2,7 +2,8 @@
 
 The exact search is one GEMM per block of queries and tile of rows, and a compiled pass that keeps
 what may be among the ``k`` nearest and measures it again. Memory is bounded by the blocks, whatever
-the number of rows.
+the number of rows. Of rows that nearly lie in a subspace, such as images, only the part within it
+is multiplied; what lies outside is bounded.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from sklearn.neighbors import BallTree, KDTree
 from sklearn.utils.extmath import row_norms
 
 from . import _core
-from .rows import core_rows
+from .rows import core_rows, take_rows
 from .threads import Workers, row_blocks
 
 ALGORITHMS = ("exact", "tree", "approximate")
@@ -30,6 +31,13 @@ NUMBERS_PER_SPARSE_BLOCK = 1 << 22
 # the rows' root mean squared distance from it: they lose digits otherwise.
 FAR_FROM_ORIGIN = 4.0
 WIDEST_KD_TREE = 15
+# A subspace is looked for where products are most of the work, in so many rows; it pays if the
+# principal axes with all but this share of the variance are few.
+FEWEST_ROWS_FOR_SUBSPACE = 5_000
+FEATURES_FOR_SUBSPACE = range(128, 2_049)
+ROWS_TO_FIND_SUBSPACE = 4_000
+SHARE_OUTSIDE = 0.05
+LARGEST_SHARE_OF_AXES = 0.4
 
 
 @dataclass(frozen=True)
@@ -87,12 +95,76 @@ class ExactSearch:
 
     def __init__(self, X: Any):
         self.X = X
-        self._origin: np.ndarray | None = None
-        self._centred = X
+        self._keys = _Keys(X)
+        self._subspace = _Subspace.found_in(self._keys)
+
+    def query(self, X: Any, k: int, workers: Workers) -> Neighbors:
+        """The ``k`` nearest rows of each row of ``X``."""
+        if self._subspace is None:
+            return self._scan(self._keys, X, k, workers)[0]
+        found, is_sure = self._scan(self._subspace, X, k, workers)
+        unsure = np.flatnonzero(~is_sure)
+        if len(unsure):
+            again, _ = self._scan(self._keys, take_rows(X, unsure), k, workers)
+            found.indices[unsure], found.distances[unsure] = again.indices, again.distances
+        return found
+
+    def _scan(
+        self, keys: _Keys | _Subspace, X: Any, k: int, workers: Workers
+    ) -> tuple[Neighbors, np.ndarray]:
+        """The nearest of the rows whose keys are small, and whether they surely are the nearest."""
+        n_queries, dtype = X.shape[0], self.X.dtype
+        found = Neighbors(np.empty((n_queries, k), np.int32), np.empty((n_queries, k), dtype))
+        is_sure = np.empty(n_queries, bool)
+        rows, queries = core_rows(self.X), core_rows(X)
+
+        def search_block(block: tuple[int, int]) -> None:
+            begin, end = block
+            points = keys.points(X[begin:end])
+            search = _KINDS[dtype](end - begin, k)
+            for first, last in row_blocks(self.X.shape[0], ROWS_PER_TILE):
+                products = _products(points.values, keys.rows[first:last])
+                search.add(products, keys.half_norms[first:last], points.slack)
+            distances, bounds = found.distances[begin:end], np.empty(end - begin, dtype)
+            search.finish(rows, queries, begin, found.indices[begin:end], distances, bounds)
+            is_sure[begin:end] = points.farthest_key(distances[:, -1]) < bounds
+
+        workers.map(search_block, row_blocks(n_queries, self._block_size()))
+        return found, is_sure
+
+    def _block_size(self) -> int:
+        if not sp.issparse(self.X):
+            return QUERIES_PER_BLOCK
+        return max(1, min(QUERIES_PER_BLOCK, NUMBERS_PER_SPARSE_BLOCK // self.X.shape[1]))
+
+
+@dataclass(frozen=True)
+class _Points:
+    """Queries as their products with rows need them.
+
+    ``slack`` is what keys may differ by and rows still be worth measuring; ``rounding`` the part of
+    it that is rounding error.
+    """
+
+    values: np.ndarray
+    squared_norms: np.ndarray
+    slack: np.ndarray
+    rounding: np.ndarray
+
+    def farthest_key(self, squared_distances: np.ndarray) -> np.ndarray:
+        """The largest key that a row at such a distance may have."""
+        return 0.5 * (squared_distances - self.squared_norms) + self.rounding
+
+
+class _Keys:
+    """Half the squared distance less half the query's squared norm, ``½ v·v − x·v``: ranks rows."""
+
+    def __init__(self, X: Any):
+        self.rows, self._origin = X, None
         if not sp.issparse(X):
             self._centre(X)
-        norms = row_norms(self._centred, squared=True)
-        self._half_norms = norms * X.dtype.type(0.5)
+        norms = row_norms(self.rows, squared=True)
+        self.half_norms = norms * X.dtype.type(0.5)
         self._longest = float(np.sqrt(norms.max()))
 
     def _centre(self, X: np.ndarray) -> None:
@@ -101,47 +173,90 @@ class ExactSearch:
         spread = float(np.mean(row_norms(X, squared=True), dtype=np.float64)) - away
         if away > FAR_FROM_ORIGIN**2 * max(spread, 0.0):
             self._origin = mean.astype(X.dtype)
-            self._centred = X - self._origin
+            self.rows = X - self._origin
 
-    def query(self, X: Any, k: int, workers: Workers) -> Neighbors:
-        """The ``k`` nearest rows of each row of ``X``."""
-        n_queries, dtype = X.shape[0], self.X.dtype
-        found = Neighbors(np.empty((n_queries, k), np.int32), np.empty((n_queries, k), dtype))
-        rows, queries = core_rows(self.X), core_rows(X)
+    def points(self, X: Any) -> _Points:
+        """Queries, and how far the difference of two keys may be off."""
+        values = X.toarray() if sp.issparse(X) else X
+        if self._origin is not None:
+            values = values - self._origin
+        squared_norms = row_norms(values, squared=True)
         # Products of d features are off by at most d roundings of |x||v|, whatever their order.
-        rounding = (X.shape[1] + 16) * float(np.finfo(dtype).eps) * self._longest
+        unit = relative_rounding(values) * self._longest
+        lengths = np.sqrt(squared_norms).astype(np.float64) + self._longest
+        slack = (2 * unit * lengths).astype(values.dtype)
+        return _Points(values, squared_norms, slack, slack)
 
-        def search_block(block: tuple[int, int]) -> None:
-            begin, end = block
-            points = self._about_origin(X[begin:end])
-            lengths = row_norms(points).astype(np.float64) + self._longest
-            slack = (2 * rounding * lengths).astype(dtype)
-            search = _KINDS[dtype](end - begin, k)
-            for first, last in row_blocks(self.X.shape[0], ROWS_PER_TILE):
-                products = self._products(points, first, last)
-                search.add(products, self._half_norms[first:last], slack)
-            search.finish(
-                rows, queries, begin, found.indices[begin:end], found.distances[begin:end]
-            )
 
-        workers.map(search_block, row_blocks(n_queries, self._block_size()))
-        return found
+class _Subspace:
+    """Bounds of the keys from below, by products within a subspace.
 
-    def _about_origin(self, X: Any) -> Any:
-        if sp.issparse(X):
-            return X.toarray()
-        return X if self._origin is None else X - self._origin
+    About the rows' mean, with ``P`` the projection onto it and ``r`` the length of what lies
+    outside, ``x·v`` is at most ``Px·Pv + r_x r_v``. Rows within one typical ``r_x r_v`` of the k-th
+    smallest bound are measured; where the k-th distance shows that this was not far enough, the
+    query is searched for again.
+    """
 
-    def _products(self, points: np.ndarray, first: int, last: int) -> np.ndarray:
-        tile = self._centred[first:last]
-        if sp.issparse(tile):
-            return np.ascontiguousarray((tile @ points.T).T)
-        return points @ tile.T
+    def __init__(self, keys: _Keys, mean: np.ndarray, axes: np.ndarray):
+        self._keys, self._mean, self._axes = keys, mean, axes
+        X = keys.rows
+        self.rows = np.empty((X.shape[0], len(axes) + 1), X.dtype)
+        self.half_norms = np.empty(X.shape[0], X.dtype)
+        for begin, end in row_blocks(X.shape[0], ROWS_PER_TILE):
+            self.half_norms[begin:end] = self._split(X[begin:end], self.rows[begin:end])
+        self.half_norms *= X.dtype.type(0.5)
+        self._typical_outside = self.rows[:, -1].mean()
 
-    def _block_size(self) -> int:
-        if not sp.issparse(self.X):
-            return QUERIES_PER_BLOCK
-        return max(1, min(QUERIES_PER_BLOCK, NUMBERS_PER_SPARSE_BLOCK // self.X.shape[1]))
+    @classmethod
+    def found_in(cls, keys: _Keys) -> _Subspace | None:
+        """The subspace of the leading principal axes, if few of them hold nearly all variance."""
+        X = keys.rows
+        n_rows, n_features = X.shape
+        if sp.issparse(X) or n_rows < FEWEST_ROWS_FOR_SUBSPACE:
+            return None
+        if n_features not in FEATURES_FOR_SUBSPACE:
+            return None
+        sample = X[:: -(-n_rows // ROWS_TO_FIND_SUBSPACE)].astype(np.float64)
+        mean = sample.mean(axis=0)
+        sample -= mean
+        values, vectors = np.linalg.eigh(sample.T @ sample)
+        outside = np.cumsum(values)  # of the first axes, the smallest first
+        n_axes = int(np.count_nonzero(outside > SHARE_OUTSIDE * outside[-1]))
+        if not 0 < n_axes <= LARGEST_SHARE_OF_AXES * n_features:
+            return None
+        axes = np.ascontiguousarray(vectors[:, -n_axes:].T.astype(X.dtype))
+        return cls(keys, mean.astype(X.dtype), axes)
+
+    def points(self, X: np.ndarray) -> _Points:
+        """Queries within the subspace, and the length of what lies outside."""
+        points = self._keys.points(X)
+        values = np.empty((X.shape[0], len(self._axes) + 1), X.dtype)
+        squared_norms = self._split(points.values, values)
+        rounding = 3 * points.slack  # of projections, their products and the axes
+        slack = rounding + values[:, -1] * self._typical_outside
+        return _Points(values, squared_norms, slack, rounding)
+
+    def _split(self, X: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """Write parts within and the length of what lies outside; return squared norms."""
+        X = X - self._mean
+        squared_norms = row_norms(X, squared=True)
+        out[:, :-1] = X @ self._axes.T
+        outside = squared_norms - row_norms(out[:, :-1], squared=True)
+        # Rounded upwards, so that it bounds.
+        outside = np.maximum(outside, 0) + 2 * relative_rounding(X) * squared_norms
+        out[:, -1] = np.sqrt(outside)
+        return squared_norms
+
+
+def relative_rounding(X: np.ndarray) -> float:
+    """How far a product of rows may be off, relative to their lengths."""
+    return (X.shape[1] + 16) * float(np.finfo(X.dtype).eps)
+
+
+def _products(points: np.ndarray, rows: Any) -> np.ndarray:
+    if sp.issparse(rows):
+        return np.ascontiguousarray((rows @ points.T).T)
+    return points @ rows.T
 
 
 class TreeSearch:

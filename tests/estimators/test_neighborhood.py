@@ -16,6 +16,7 @@ from sklearn.svm import SVC
 from estimators.data import make_data, make_ring
 from hyperlocal import AdaptiveNeighborhoodSVC, NeighborhoodSVC
 from hyperlocal.estimators import neighborhood_base
+from hyperlocal.threads import Workers
 from reference import neighborhood as reference
 
 
@@ -181,6 +182,25 @@ def test_kept_models_agree_with_those_of_queries():
     kept = NeighborhoodSVC(cache_neighborhoods=True).fit(X[:600], y[:600])
     assert len(kept.centres_) < 500
     assert np.mean(kept.predict(X[600:]) == own.predict(X[600:])) > 0.97
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_queries_that_centres_differ_on_are_trained_for(n_classes):
+    """Where the nearest centres agree the first one scores; elsewhere SVMs of the query's own."""
+    X, y, X_test, _ = make_parts(n_classes)
+    X_test = np.ascontiguousarray(X_test)
+    own = NeighborhoodSVC().fit(X, y).decision_function(X_test)
+    fitted = NeighborhoodSVC(cache_neighborhoods=True).fit(X, y)
+    near, _ = reference.nearest_rows(X[fitted.centres_], X_test, 3)
+    by_centres = fitted._solver().centre_scores(
+        fitted._models, X_test, near.astype(np.int32), Workers(1)
+    )
+    chosen = by_centres[..., 0] > 0 if n_classes == 2 else by_centres.argmax(axis=2)
+    differ = (chosen != chosen[0]).any(axis=0)
+    assert 0 < differ.sum() < len(X_test) / 2
+    scores = fitted.decision_function(X_test)
+    np.testing.assert_array_equal(scores[differ], own[differ])
+    np.testing.assert_array_equal(scores[~differ], by_centres[0].squeeze()[~differ])
 
 
 def test_set_params_acts_at_the_next_fit():

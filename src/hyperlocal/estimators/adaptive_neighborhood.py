@@ -49,7 +49,7 @@ class AdaptiveNeighborhoodSVC(NeighborhoodClassifier):
     C : float, default=10.0
     algorithm : {"exact", "tree", "approximate"}, default="exact"
     cache_neighborhoods : bool, default=False
-        Train the SVMs of covering centres once (not with "dann").
+        Train the SVMs of covering centres once, at ``fit`` (not with "dann").
     tol : float, default=1e-3
     max_steps : int, default=100000
     class_weight : dict, "balanced" or None, default=None

@@ -36,6 +36,8 @@ from ..validation import (
 QUERIES_PER_BLOCK = 8192
 # A list of neighbourhood sizes is judged by at most this many training rows.
 ROWS_TO_CHOOSE_BY = 10_000
+# With kept models: centres that must agree on a query's class, lest it gets an SVM of its own.
+CENTRES_TO_AGREE = 3
 # What a fresh fit must not find from an earlier one.
 FITTED_STATE = ("classes_", "leave_one_out_accuracy_", "centres_")
 
@@ -60,6 +62,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
     _rows: LabelledRows
     _options: KernelOptions
     _search: Search
+    _centre_search: Search | None
     _C: float
     _input_kind: tuple[np.dtype, bool]
 
@@ -164,8 +167,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
     def predict(self, X: Any) -> np.ndarray:
         """Predicted class labels of rows."""
         scores = self.decision_function(X)
-        chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[chosen]
+        return self.classes_[_chosen(scores)]
 
     # ---- what subclasses change ----------------------------------------------------------------
 
@@ -180,10 +182,32 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         self, solver: NeighborhoodSolver, queries: Any, workers: Workers
     ) -> tuple[np.ndarray, int]:
         if self._models is not None:
-            nearest = self._search.query(queries, 1, workers).indices[:, 0].copy()
-            return solver.centre_scores(self._models, queries, nearest, workers), 0
+            return self._kept_scores(self._models, solver, queries, workers)
+        return self._own_scores(solver, queries, workers)
+
+    def _own_scores(
+        self, solver: NeighborhoodSolver, queries: Any, workers: Workers
+    ) -> tuple[np.ndarray, int]:
         found = self._found(queries, self.n_neighbors_, workers)
         return self._local_scores(solver, queries, found, self.n_neighbors_, workers)
+
+    def _kept_scores(
+        self, models: LocalSvms, solver: NeighborhoodSolver, queries: Any, workers: Workers
+    ) -> tuple[np.ndarray, int]:
+        """Scores by the nearest centre; queries on whose class centres differ are trained for."""
+        assert self._centre_search is not None
+        n_asked = min(CENTRES_TO_AGREE, models.n_centres)
+        asked = self._centre_search.query(queries, n_asked, workers).indices
+        scores, *others = solver.centre_scores(models, queries, asked, workers)
+        chosen = _chosen(scores)
+        doubtful = np.zeros(len(chosen), bool)
+        for other in others:
+            doubtful |= _chosen(other) != chosen
+        if not doubtful.any():
+            return scores, 0
+        rows = np.flatnonzero(doubtful)
+        scores[rows], n_unsolved = self._own_scores(solver, take_rows(queries, rows), workers)
+        return scores, n_unsolved
 
     def _found(
         self, queries: Any, k: int, workers: Workers, own: np.ndarray | None = None
@@ -273,6 +297,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
             int(self.max_steps),
         )  # fmt: skip
         self._models: LocalSvms | None = None
+        self._centre_search = None
         n_rows = data.X.shape[0]
         sizes = self._neighborhood_sizes(n_rows)
         seed = int(rng.integers(np.iinfo(np.int32).max))
@@ -314,8 +339,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         try:
             for number, size in enumerate(sizes, start=1):
                 scores, _ = self._local_scores(solver, queries, found, size, workers)
-                chosen = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
-                right = np.average(chosen == target[own], weights=weights[own])
+                right = np.average(_chosen(scores) == target[own], weights=weights[own])
                 self.leave_one_out_accuracy_[size] = float(right)
                 monitor.epoch(number, n_neighbors=size, accuracy=float(right))
         finally:
@@ -329,8 +353,9 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         k = min(ROWS_PER_CENTRE * self.n_neighbors_, X.shape[0])
         centres, found = cover_rows(X, target, self._search, k, workers)
         points = take_rows(X, centres)
-        self._models, n_unsolved = self._solver().train(points, found, workers, self.n_neighbors_)
-        self._search = make_search(self.algorithm, points, 1, 0)
+        self._models, n_unsolved = self._solver().train(points, found, workers)
+        n_asked = min(CENTRES_TO_AGREE, len(centres))
+        self._centre_search = make_search(self.algorithm, points, n_asked, 0)
         self.centres_ = centres
         self._warn_if_unsolved(n_unsolved)
 
@@ -361,6 +386,13 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _chosen(scores: np.ndarray) -> np.ndarray:
+    """The class with the best score."""
+    if scores.ndim == 1 or scores.shape[1] == 1:
+        return (scores.ravel() > 0).astype(np.intp)
+    return scores.argmax(axis=1)
 
 
 def _joined(old: LabelledRows, new: LabelledRows) -> LabelledRows:

@@ -1,8 +1,8 @@
 """Centres whose neighbourhoods cover all rows, for local models that are trained once.
 
 Each row lies in the inner part of the neighbourhood of some centre (Segata and Blanzieri 2010), so
-a query near it is answered by a model in the middle of which it lies. Where classes meet, every row
-is a centre: with fewer, a good part of the accuracy is lost. Elsewhere few centres suffice.
+a query near it is answered by a model in the middle of which it lies. Where classes meet, the inner
+part is small; elsewhere few centres suffice.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from ..threads import Workers
 from ..validation import row_keys
 
 # Models of centres see more rows than those of a query, since a query may lie away from its centre.
-ROWS_PER_CENTRE = 4
-# The inner part of a neighbourhood: the centre alone where classes meet, else a share of it.
-INNER_ROWS = 1
+ROWS_PER_CENTRE = 2
+# The inner part of a neighbourhood: a few rows where classes meet, else a share of it.
+INNER_ROWS = 3
 INNER_SHARE_OF_ONE_CLASS = 0.2
 CANDIDATES_PER_ROUND = 256
 

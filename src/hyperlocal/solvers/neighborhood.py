@@ -192,9 +192,7 @@ class NeighborhoodSolver:
 
         return self.gram_scores(queries.shape[0], k, measure, workers)
 
-    def train(
-        self, centres: Any, found: Neighbors, workers: Workers, n_scale: int | None = None
-    ) -> tuple[LocalSvms, int]:
+    def train(self, centres: Any, found: Neighbors, workers: Workers) -> tuple[LocalSvms, int]:
         """Train the SVMs of centres and keep them.
 
         Parameters
@@ -203,11 +201,9 @@ class NeighborhoodSolver:
         found : Neighbors
             The rows to train on; the first of each list lies on the centre.
         workers : Workers
-        n_scale : int, default=None
-            A local ``sigma`` is taken from that many rows after the first instead of all.
         """
         n_centres, k = found.indices.shape
-        scales = self._scales(found, n_scale)
+        scales = self._scales(found)
         starts = self._column_starts(found.indices, scales)
         n_columns = int(starts[-1])
         models = LocalSvms(
@@ -227,13 +223,28 @@ class NeighborhoodSolver:
     def centre_scores(
         self, models: LocalSvms, queries: Any, centres: np.ndarray, workers: Workers
     ) -> np.ndarray:
-        """Scores of queries by the models of the centres named."""
-        out = np.empty((queries.shape[0], self.n_columns), self.X.dtype)
+        """Scores of queries by the models of the centres named.
+
+        Parameters
+        ----------
+        models : LocalSvms
+        queries : ndarray or CSR of shape (n_queries, n_features)
+        centres : ndarray of int32, shape (n_queries, n_asked)
+            The centres that each query asks.
+        workers : Workers
+
+        Returns
+        -------
+        ndarray of shape (n_asked, n_queries, n_columns)
+        """
+        asked = np.ascontiguousarray(centres.T)
+        out = np.empty((*asked.shape, self.n_columns), self.X.dtype)
         rows, core = core_rows(queries), self._bound(models)
 
         def score_block(block: tuple[int, int]) -> None:
             begin, end = block
-            core.scores(rows, begin, end, centres[begin:end], out[begin:end])
+            for one, scores in zip(asked, out, strict=True):
+                core.scores(rows, begin, end, one[begin:end], scores[begin:end])
 
         workers.map(score_block, row_blocks(queries.shape[0], QUERIES_PER_BLOCK))
         return out
@@ -244,14 +255,11 @@ class NeighborhoodSolver:
         arrays = (np.require(getattr(models, name), requirements=["C", "W"]) for name in names)
         return self._models(self._core, *arrays)
 
-    def _scales(self, found: Neighbors, n_scale: int | None) -> np.ndarray:
+    def _scales(self, found: Neighbors) -> np.ndarray:
         """1/σ² of each centre; 0 where all rows lie on it."""
         if self.options.sigma > 0:
             return np.full(len(found.indices), self.options.sigma**-2)
         squared = found.distances.mean(axis=1, dtype=np.float64)
-        if n_scale is not None and found.distances.shape[1] > 1:
-            near = found.distances[:, 1 : n_scale + 1].mean(axis=1, dtype=np.float64)
-            squared = np.where(near > 0, near, squared)
         return np.divide(1.0, squared, out=np.zeros_like(squared), where=squared > 0)
 
     def _column_starts(self, indices: np.ndarray, scales: np.ndarray) -> np.ndarray:
