@@ -21,6 +21,7 @@
 #include "neighborhood.hpp"
 #include "pegasos.hpp"
 #include "sgd.hpp"
+#include "tree_walk.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

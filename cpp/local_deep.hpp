@@ -12,32 +12,18 @@
 // One pass from the leaves up gives every gradient:
 //     F_c(n) = tanh(θ'_n·x)(w_nc·x) + ½(1 + t) F_c(left) + ½(1 − t) F_c(right),
 //     ∂f_c/∂θ_l = P_l · ½(F_c(left) − F_c(right)) · s(1 − t²) · x.
-//
-// A node's vectors lie side by side, [θ, θ', w_1 … w_C], each padded with zeros to `stride`.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 #include <vector>
 
 #include "rows.hpp"
 #include "simd.hpp"
 #include "tanh.hpp"
+#include "tree.hpp"
 
 namespace hyperlocal {
-
-struct TreeShape {
-  Index depth;
-  Index n_columns;
-  Index stride;
-
-  Index n_inner() const { return (Index(1) << depth) - 1; }
-  Index n_nodes() const { return (Index(2) << depth) - 1; }
-  Index n_vectors() const { return 2 + n_columns; }
-  Index block() const { return n_vectors() * stride; }
-  bool is_inner(Index node) const { return node < n_inner(); }
-};
 
 struct Routing {
   double sharpness;  // s
@@ -65,38 +51,6 @@ constexpr Index tree_batch = 32;
 constexpr double least_reach = 1e-4;
 // From so many rows on, projecting the whole batch at once is faster than row by row.
 constexpr Index rows_for_tile = 8;
-
-constexpr Index kRoute = 0, kGate = 1, kFirstColumn = 2;
-
-// Products of one row with `n_vectors` vectors (stride apart), `apart` places from each other in
-// `out`. Together they keep the multipliers busy; one sum alone would wait for itself.
-template <int n_vectors, class T>
-HYPERLOCAL_INLINE void row_dots(const RowView<T>& x, const T* vectors, Index stride, T* out,
-                                Index apart) {
-  if (x.is_dense()) {
-    constexpr int n = lanes_per_register<T>, registers = 8 / n;
-    Lanes<T, n> sums[n_vectors][registers];
-    for (auto& of_vector : sums)
-      for (auto& sum : of_vector) sum = Lanes<T, n>::zero();
-    for (Index v = 0; v < stride; v += 8)
-      for (int r = 0; r < registers; ++r) {
-        const auto values = Lanes<T, n>::load(x.values + v + r * n);
-        for (int j = 0; j < n_vectors; ++j)
-          sums[j][r].add_product(Lanes<T, n>::load(vectors + j * stride + v + r * n), values);
-      }
-    for (int j = 0; j < n_vectors; ++j) {
-      for (int r = 1; r < registers; ++r) sums[j][0].add_product(sums[j][r], T(1));
-      out[j * apart] = sums[j][0].sum();
-    }
-    return;
-  }
-  for (int j = 0; j < n_vectors; ++j) {
-    const T* w = vectors + j * stride;
-    T sum = 0;
-    for (Index v = 0; v < x.size; ++v) sum += x.values[v] * w[x.columns[v]];
-    out[j * apart] = sum;
-  }
-}
 
 // Products of `n_vectors` vectors (stride apart) with all rows of a transposed batch.
 template <int n_vectors, class T>
@@ -133,66 +87,6 @@ void add_rows(const T* x, Index stride, const Index* rows, Index n_rows, const T
   }
 }
 
-// Calls action(first, count) over vectors in groups of three, the count as a constant.
-template <class Action>
-void in_threes(Index begin, Index end, Action action) {
-  for (; begin + 3 <= end; begin += 3) action(begin, std::integral_constant<int, 3>{});
-  if (end - begin == 2) action(begin, std::integral_constant<int, 2>{});
-  if (end - begin == 1) action(begin, std::integral_constant<int, 1>{});
-}
-
-// Up to `tree_batch` rows with their constant: dense ones padded to the stride.
-template <class T>
-class PaddedRows {
- public:
-  explicit PaddedRows(Index stride) : stride_(stride), views_(tree_batch) {}
-
-  // The dense rows as a matrix (tree_batch, stride); null where rows are sparse.
-  const T* dense() const { return dense_.empty() ? nullptr : dense_.data(); }
-  const RowView<T>& operator[](Index i) const { return views_[i]; }
-  Index size() const { return size_; }
-
-  // `row_of(i)` names the row at place i.
-  template <class RowOf>
-  void load(const Rows<T>& rows, Index count, RowOf row_of) {
-    size_ = count;
-    if (rows.is_dense()) {
-      dense_.resize(static_cast<std::size_t>(tree_batch * stride_));
-      for (Index i = 0; i < count; ++i) {
-        const RowView<T> x = rows.fetch(row_of(i), buffer_);
-        T* place = dense_.data() + i * stride_;
-        std::copy(x.values, x.values + x.size, place);
-        place[x.size] = 1;
-        views_[i] = RowView<T>::of_dense(place, stride_);
-      }
-      return;
-    }
-    starts_.assign(1, 0);
-    values_.clear();
-    columns_.clear();
-    for (Index i = 0; i < count; ++i) {
-      const RowView<T> x = rows.fetch(row_of(i), buffer_);
-      values_.insert(values_.end(), x.values, x.values + x.size);
-      columns_.insert(columns_.end(), x.columns, x.columns + x.size);
-      values_.push_back(1);
-      columns_.push_back(static_cast<Column>(rows.width()));
-      starts_.push_back(values_.size());
-    }
-    for (Index i = 0; i < count; ++i)
-      views_[i] = {values_.data() + starts_[i], columns_.data() + starts_[i],
-                   static_cast<Index>(starts_[i + 1] - starts_[i]), false};
-  }
-
- private:
-  Index stride_;
-  Index size_ = 0;
-  RowBuffer<T> buffer_;
-  std::vector<T> dense_, values_;
-  std::vector<Column> columns_;
-  std::vector<std::size_t> starts_;
-  std::vector<RowView<T>> views_;
-};
-
 }  // namespace detail
 
 // One batch on its way through a tree. All values are kept per node and row, rows side by side.
@@ -201,7 +95,7 @@ class TreeBatch {
  public:
   explicit TreeBatch(const TreeShape& shape)
       : shape_(shape),
-        x_(shape.stride),
+        x_(shape.stride, kBatch),
         reach_(shape.n_nodes() * kBatch),
         products_(shape.n_nodes() * shape.n_vectors() * kBatch),
         subtree_(shape.n_nodes() * shape.n_columns * kBatch),
@@ -450,100 +344,6 @@ TreeReport tree_gradient(const Rows<T>& rows, const TreeTargets<T>& targets, con
     for (Index column = 0; column < shape.n_columns; ++column)
       scores[i * shape.n_columns + column] = batch.score(column, i);
   return report;
-}
-
-namespace detail {
-
-// Rows on their way down one tree with hard routing, all of them level by level: their products do
-// not wait for each other's turns.
-template <class T>
-class Walk {
- public:
-  explicit Walk(const TreeShape& shape)
-      : shape_(shape),
-        path_(tree_batch * (shape.depth + 1)),
-        gates_(tree_batch * (shape.depth + 1)),
-        products_(tree_batch * (shape.depth + 1) * shape.n_vectors()) {}
-
-  // Nodes and tanh(θ'·x), (levels, tree_batch), and products with [θ, θ', w …] after them.
-  Index node(Index level, Index i) const { return path_[level * tree_batch + i]; }
-  T gate(Index level, Index i) const { return gates_[level * tree_batch + i]; }
-  T linear(Index level, Index i, Index column) const {
-    return products_[(level * tree_batch + i) * shape_.n_vectors() + kFirstColumn + column];
-  }
-
-  void run(const T* nodes, const PaddedRows<T>& x) {
-    std::fill_n(path_.begin(), tree_batch, Index(0));
-    for (Index level = 0; level <= shape_.depth; ++level) {
-      const Index first = level < shape_.depth ? kRoute : kGate;
-      for (Index i = 0; i < x.size(); ++i) {
-        const Index place = level * tree_batch + i, here = path_[place];
-        const T* block = nodes + here * shape_.block();
-        T* out = products_.data() + place * shape_.n_vectors();
-        in_threes(first, shape_.n_vectors(), [&](Index j, auto count) {
-          row_dots<count()>(x[i], block + j * shape_.stride, shape_.stride, out + j, 1);
-        });
-        gates_[place] = out[kGate];
-        if (level < shape_.depth)
-          path_[place + tree_batch] = 2 * here + 2 - static_cast<Index>(out[kRoute] > 0);
-      }
-      tanh_in_place(gates_.data() + level * tree_batch, x.size());
-    }
-  }
-
- private:
-  TreeShape shape_;
-  std::vector<Index> path_;
-  std::vector<T> gates_, products_;
-};
-
-template <class T, class Action>
-void in_batches(const Rows<T>& rows, Index begin, Index end, Index stride, Action action) {
-  PaddedRows<T> x(stride);
-  for (Index start = begin; start < end; start += tree_batch) {
-    x.load(rows, std::min(tree_batch, end - start), [start](Index i) { return start + i; });
-    action(start - begin, x);
-  }
-}
-
-}  // namespace detail
-
-// Scores of rows begin … end-1 by trees with hard routing, (rows, n_trees · n_columns): one path
-// per row and tree.
-template <class T>
-void tree_scores(const Rows<T>& rows, Index begin, Index end, const TreeShape& shape,
-                 const T* nodes, Index n_trees, T* out) {
-  detail::Walk<T> walk(shape);
-  detail::in_batches(rows, begin, end, shape.stride, [&](Index start, const auto& x) {
-    for (Index tree = 0; tree < n_trees; ++tree) {
-      walk.run(nodes + tree * shape.n_nodes() * shape.block(), x);
-      for (Index i = 0; i < x.size(); ++i)
-        for (Index column = 0; column < shape.n_columns; ++column) {
-          T score = 0;
-          for (Index level = 0; level <= shape.depth; ++level)
-            score += walk.gate(level, i) * walk.linear(level, i, column);
-          out[((start + i) * n_trees + tree) * shape.n_columns + column] = score;
-        }
-    }
-  });
-}
-
-// The gate of one tree with hard routing: the nodes of each row's path, root first, and their
-// tanh(θ'·x), both (rows, depth + 1).
-template <class T>
-void tree_paths(const Rows<T>& rows, Index begin, Index end, const TreeShape& shape, const T* nodes,
-                Column* path, T* gates) {
-  const Index n_levels = shape.depth + 1;
-  detail::Walk<T> walk(shape);
-  detail::in_batches(rows, begin, end, shape.stride, [&](Index start, const auto& x) {
-    walk.run(nodes, x);
-    for (Index i = 0; i < x.size(); ++i)
-      for (Index level = 0; level < n_levels; ++level) {
-        const Index place = (start + i) * n_levels + level;
-        path[place] = static_cast<Column>(walk.node(level, i));
-        gates[place] = walk.gate(level, i);
-      }
-  });
 }
 
 }  // namespace hyperlocal

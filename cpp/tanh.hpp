@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "simd.hpp"
+
 namespace hyperlocal {
 
 namespace detail {
@@ -40,23 +42,36 @@ struct ExpConstants<double> {
   static constexpr int degree = 13;
 };
 
+constexpr double one_over_factorial(int n) {
+  return n < 2 ? 1 : one_over_factorial(n - 1) / n;
+}
+
+// Σ_{m ≥ n} r^(m − n) / m!. Written out by the compiler: a loop in here would keep the loop around
+// it from being vectorised.
+template <class T, int n>
+HYPERLOCAL_INLINE T exp_series(T r) {
+  constexpr T coefficient = static_cast<T>(one_over_factorial(n));
+  if constexpr (n == ExpConstants<T>::degree)
+    return coefficient;
+  else
+    return exp_series<T, n + 1>(r) * r + coefficient;
+}
+
 // e^y for y ≤ 0.
 template <class T>
-inline T exp_of_negative(T y) {
+HYPERLOCAL_INLINE T exp_of_negative(T y) {
   using C = ExpConstants<T>;
   y = y < C::lowest ? C::lowest : y;
   const T shifted = y * T(1.44269504088896340736) + C::shifter;
   const T k = shifted - C::shifter;
   const T r = (y - k * C::ln2_high) - k * C::ln2_low;
-  T series = 1;
-  for (int n = C::degree; n >= 1; --n) series = series * (r * (T(1) / T(n))) + T(1);
   typename C::Bits bits;
   std::memcpy(&bits, &shifted, sizeof(T));
   bits = (bits << C::mantissa) + (typename C::Bits((1 << (sizeof(T) == 4 ? 7 : 10)) - 1)
                                   << C::mantissa);  // 2^k: the exponent alone
   T power;
   std::memcpy(&power, &bits, sizeof(T));
-  return series * power;
+  return exp_series<T, 0>(r) * power;
 }
 
 }  // namespace detail

@@ -20,6 +20,11 @@ from .threads import row_blocks
 
 FLOATS = (np.float64, np.float32)
 SCALE_RATIO_TO_WARN = 1e5
+DISTANCES_NEED_SCALES = "Local models depend on distances"
+PENALTIES_NEED_SCALES = (
+    "The penalty keeps all weights alike small, so features of a small range are hardly used, and "
+    "the solver takes many more epochs"
+)
 ROWS_TO_LOOK_AT = 10_000
 # Equal rows are merged where that costs next to nothing.
 MOST_ROWS_TO_MERGE = 16_384
@@ -82,10 +87,14 @@ class RowOrigin:
     share: np.ndarray
 
 
-def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Validate feature rows: float32 or float64, dense in C order or canonical CSR."""
+def check_rows(estimator: Any, X: Any, *, reset: bool, magnitude: bool = True) -> Any:
+    """Validate feature rows: float32 or float64, dense in C order or canonical CSR.
+
+    With ``magnitude=False`` the caller checks it, block by block while rows are in the cache.
+    """
     X = canonical(validate_data(estimator, X, reset=reset, **_array_rules()))
-    _check_magnitude(X)
+    if magnitude:
+        check_magnitude(X)
     return X
 
 
@@ -105,7 +114,7 @@ def check_labelled_rows(
     """
     X, y = validate_data(estimator, X, y, reset=reset, **_array_rules())
     X = canonical(X)
-    _check_magnitude(X)
+    check_magnitude(X)
     _check_labels(y)
     X, y, weights, origin = _without_weightless(X, y, check_sample_weight(sample_weight, len(y)))
     classes, target = _encode_labels(y, classes)
@@ -120,7 +129,7 @@ def check_valued_rows(
     """Validate rows of a regression; ``classes`` are the distinct values of ``y``."""
     X, y = validate_data(estimator, X, y, reset=reset, y_numeric=True, **_array_rules())
     X = canonical(X)
-    _check_magnitude(X)
+    check_magnitude(X)
     X, y, weights, origin = _without_weightless(X, y, check_sample_weight(sample_weight, len(y)))
     values, target = np.unique(y.astype(X.dtype, copy=False), return_inverse=True)
     return LabelledRows(X, target.astype(np.int32), values, weights, origin)
@@ -180,7 +189,7 @@ def canonical(X: Any) -> Any:
     return X
 
 
-def _check_magnitude(X: Any) -> None:
+def check_magnitude(X: Any) -> None:
     """Raise where products of features overflow: norms would be infinite, scores NaN."""
     with np.errstate(over="ignore"):
         largest = float(row_norms(X, squared=True).max())
@@ -334,8 +343,8 @@ def _weights_by_label(class_weight: dict[Any, float], labels: list[Any]) -> np.n
     return np.array([class_weight.get(label, 1.0) for label in labels], dtype=float)
 
 
-def warn_about_scales(X: Any) -> None:
-    """Warn where features have wildly different ranges: distances then see only the largest."""
+def warn_about_scales(X: Any, why: str = DISTANCES_NEED_SCALES) -> None:
+    """Warn where features have wildly different ranges, and say why that matters."""
     X = X[:ROWS_TO_LOOK_AT]
     if sp.issparse(X):
         ranges = abs(X).max(axis=0).toarray().ravel()
@@ -345,7 +354,7 @@ def warn_about_scales(X: Any) -> None:
     if len(ranges) and ranges.max() > SCALE_RATIO_TO_WARN * ranges.min():
         warnings.warn(
             f"The ranges of X's features differ by a factor of {ranges.max() / ranges.min():.0e}. "
-            "Local models depend on distances: scale the features first, for instance with "
+            f"{why}: scale the features first, for instance with "
             "make_pipeline(StandardScaler(), ...).",
             UserWarning,
             stacklevel=3,

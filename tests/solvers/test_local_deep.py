@@ -150,6 +150,16 @@ def test_paths_equal_the_reference(dtype, storage, n_features):
     np.testing.assert_allclose(gates, expected, **CLOSE[dtype])
 
 
+@every_storage
+def test_rows_walk_together_as_alone(dtype, storage):
+    """A row's scores are the same bits whatever rows are scored beside it."""
+    X = make_rows(dtype, storage, n_rows=700, n_features=11)
+    nodes = np.stack([make_nodes(5, 2, dtype, 11, seed) for seed in range(2)])
+    together = hard_scores(X, nodes, 5)
+    for begin, end in [(0, 1), (3, 5), (17, 24), (690, 700)]:
+        np.testing.assert_array_equal(hard_scores(X[begin:end], nodes, 5), together[begin:end])
+
+
 def test_hard_routing_is_the_limit_of_soft_routing():
     """With sharpness growing, the soft scores become those along the paths."""
     X, nodes = make_rows(n_rows=30), make_nodes(3)

@@ -10,16 +10,20 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ..features import FeatureMap
 from ..held_out import split_held_out
 from ..progress import CallbackSupportMixin, EpochMonitor, with_callbacks
 from ..threads import Workers, row_blocks
 from ..validation import (
+    PENALTIES_NEED_SCALES,
     LabelledRows,
     check_labelled_rows,
+    check_magnitude,
     check_n_jobs,
     check_number,
+    check_rows,
     make_generator,
     merge_equal_rows,
     warn_about_scales,
@@ -62,7 +66,7 @@ class LearnedGateClassifier(CallbackSupportMixin, LocalModel):
         """
         self._check_arguments()
         data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
-        warn_about_scales(data.X)
+        warn_about_scales(data.X, PENALTIES_NEED_SCALES)
         data = merge_equal_rows(data)
         rng = make_generator(self.random_state)
         self.__dict__.pop("classes_", None)  # should this fit be interrupted, none is in use
@@ -167,14 +171,20 @@ class LearnedGateClassifier(CallbackSupportMixin, LocalModel):
         -------
         ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
         """
-        X = self._check_fitted_rows(X)
+        check_is_fitted(self, "classes_")
+        X = check_rows(self, X, reset=False, magnitude=False)
+        X = X.astype(self._weights.dtype, copy=False)
         with Workers(self.n_jobs) as workers:
             scores = self._scores(X, workers)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def _scores(self, X: Any, workers: Workers) -> np.ndarray:
+        def scores_of(block: tuple[int, int]) -> np.ndarray:
+            check_magnitude(X[slice(*block)])
+            return self._block_scores(X, *block)
+
         blocks = row_blocks(X.shape[0], ROWS_PER_PREDICTION_BLOCK)
-        return np.concatenate(workers.map(lambda block: self._block_scores(X, *block), blocks))
+        return np.concatenate(workers.map(scores_of, blocks))
 
 
 def passes_per_epoch(n_rows: int, n_epochs: int, fewest_visits: int) -> int:
