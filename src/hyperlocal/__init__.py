@@ -14,7 +14,8 @@ from .estimators.local_coding import LocalCoder, LocalCodingSVC
 from .estimators.local_deep import LocalDeepSVC
 from .estimators.locally_linear import LocallyLinearSVC
 from .estimators.neighborhood import NeighborhoodSVC
-from .estimators.pegasos import PegasosRegressor, PegasosSVC
+from .estimators.pegasos import PegasosSVC
+from .estimators.pegasos_regressor import PegasosRegressor
 from .estimators.profile import ProfileSVC
 from .estimators.sdca import SDCASVC
 from .estimators.supervised_anchors import SupervisedAnchorSVC

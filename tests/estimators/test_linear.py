@@ -180,6 +180,17 @@ def test_bad_arguments_are_named(model, name, value, error):
 
 
 @pytest.mark.parametrize(
+    "model", [SDCASVC(), PegasosSVC(), PegasosRegressor(), KernelPegasosSVC()], ids=str
+)
+def test_wild_scales_are_warned_of(model):
+    """Features that differ in scale by a million give a warning: why it matters, what to do."""
+    X, y = make_data()
+    why = "kernel depends on distances" if hasattr(model, "kernel") else "penalty"
+    with pytest.warns(UserWarning, match=rf"factor of 1e\+06.*{why}.*StandardScaler"):
+        fresh(model, max_iter=2).fit(X * [1e6, 1, 1, 1, 1], y)
+
+
+@pytest.mark.parametrize(
     "model", [SDCASVC(max_iter=1), PegasosSVC(max_iter=1), KernelPegasosSVC(max_iter=1)], ids=str
 )
 def test_stopping_early_warns(model):

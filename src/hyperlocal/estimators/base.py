@@ -24,6 +24,7 @@ from ..progress import CallbackSupportMixin, EpochMonitor, with_callbacks
 from ..solvers import Problem, SolverResult, dual, qp, sgd
 from ..threads import Workers
 from ..validation import (
+    DISTANCES_NEED_SCALES,
     LabelledRows,
     check_choice,
     check_flag,
@@ -61,6 +62,7 @@ class LocallyLinearClassifier(CallbackSupportMixin, LocalModel):
     # The argument that names the solver, and its values.
     _solver_argument = "solver"
     _solvers: tuple[str, ...] = SOLVERS
+    _why_scales_matter = DISTANCES_NEED_SCALES
     _made_from: dict[str, Any]
     _visits: int
     _lambda: float
@@ -87,7 +89,7 @@ class LocallyLinearClassifier(CallbackSupportMixin, LocalModel):
         """
         self._check_arguments()
         data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
-        warn_about_scales(data.X)
+        warn_about_scales(data.X, self._why_scales_matter)
         data = merge_equal_rows(data)
         rng = make_generator(self.random_state)
         keep = self._can_continue(data)
@@ -140,7 +142,7 @@ class LocallyLinearClassifier(CallbackSupportMixin, LocalModel):
             self, X, y, sample_weight, self.class_weight, classes=known, reset=first
         )
         if first:
-            warn_about_scales(data.X)
+            warn_about_scales(data.X, self._why_scales_matter)
             self._forget()
         data = merge_equal_rows(data)
         if not hasattr(self, "_stream_rng"):

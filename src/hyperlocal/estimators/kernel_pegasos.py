@@ -34,8 +34,9 @@ from ..validation import (
     check_rows,
     make_generator,
     merge_equal_rows,
+    warn_about_scales,
 )
-from .pegasos import check_regularization, lambda_of
+from .pegasos_base import check_regularization, lambda_of
 
 MEGABYTE = 1e6
 ROWS_PER_PREDICTION_BLOCK = 1024
@@ -276,6 +277,8 @@ default="rbf"
         """Where kernel values between training rows come from."""
         constant = float(self.intercept_scaling) ** 2
         if not self._is_precomputed:
+            if self.kernel == "rbf":
+                warn_about_scales(data.X, "The Gaussian kernel depends on distances")
             data = merge_equal_rows(data)
             self._kernel = fit_kernel(self.kernel, self.gamma, self.degree, self.coef0, data.X)
             return data, RowKernel(replace(self._kernel, constant=constant), data.X)

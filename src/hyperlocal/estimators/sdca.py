@@ -8,7 +8,7 @@ import numpy as np
 
 from ..solvers import SolverResult
 from ..threads import Workers
-from ..validation import LabelledRows
+from ..validation import PENALTIES_NEED_SCALES, LabelledRows
 from .base import LocallyLinearClassifier
 from .linear import LinearModel
 
@@ -90,6 +90,7 @@ class SDCASVC(LinearModel, LocallyLinearClassifier):
     n_anchors, n_neighbors, coding, beta = 1, 1, "hard", 1.0
     anchors, feature_map, code_on, normalize = "kmeans", None, "input", False
     solver = "dual"
+    _why_scales_matter = PENALTIES_NEED_SCALES
 
     def __init__(
         self,

@@ -1,0 +1,175 @@
+"""PegasosRegressor: linear support vector regression by stochastic sub-gradient steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ..progress import with_callbacks
+from ..solvers import pegasos
+from ..solvers.pegasos import PegasosProblem
+from ..threads import Workers
+from ..validation import (
+    PENALTIES_NEED_SCALES,
+    LabelledRows,
+    check_number,
+    check_rows,
+    check_valued_rows,
+    merge_equal_rows,
+    warn_about_scales,
+)
+from .pegasos_base import PegasosEstimator
+
+
+class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator):
+    """Linear support vector regression, trained by Pegasos.
+
+    Minimises ``λ/2‖w‖² + (1/N) Σ_i max(0, |y_i − w·x_i − b| − ε)``: residuals up to ``ε`` cost
+    nothing, and outliers pull no harder than any other row.
+
+    Parameters
+    ----------
+    regularization : float or "auto", default="auto"
+        ``λ``; ``1/(CN)`` in the terms of scikit-learn's ``LinearSVR``.
+    epsilon : float, default=0.0
+        Half the width of the tube, in units of ``y``.
+    batch_size : int, default=1
+    sampling : {"permutation", "fixed_permutation", "replacement"}, default="permutation"
+    average : bool, default=True
+    max_iter : int, default=1000
+    tol : float or None, default=1e-3
+    intercept_scaling : float, default=1.0
+    n_jobs : int or None, default=None
+    random_state : int, RandomState instance or None, default=None
+    verbose : int, default=0
+        All as in :class:`PegasosSVC`. Standardise ``y`` where its scale is far from one.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+    intercept_ : float
+    objective_ : float
+    n_iter_ : int
+    t_ : int
+    regularization_ : float
+    history_ : list of (epoch, objective, NaN)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal import PegasosRegressor
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> model = PegasosRegressor(random_state=0).fit(X, X @ [2.0, -1.0] + 0.5)
+    >>> np.round(model.coef_, 1).tolist()
+    [2.0, -1.0]
+    """
+
+    _weights: np.ndarray
+    _bias: float
+
+    def __init__(
+        self,
+        regularization: Any = "auto",
+        *,
+        epsilon: float = 0.0,
+        batch_size: int = 1,
+        sampling: str = "permutation",
+        average: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        intercept_scaling: float = 1.0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.regularization = regularization
+        self.epsilon = epsilon
+        self.batch_size = batch_size
+        self.sampling = sampling
+        self.average = average
+        self.max_iter = max_iter
+        self.tol = tol
+        self.intercept_scaling = intercept_scaling
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PegasosRegressor:
+        """Fit to training rows.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            Values to predict.
+        sample_weight : array-like of shape (n_rows,), default=None
+
+        Returns
+        -------
+        self
+        """
+        self._check_arguments()
+        data = check_valued_rows(self, X, y, sample_weight)
+        warn_about_scales(data.X, PENALTIES_NEED_SCALES)
+        data = merge_equal_rows(data)
+        self._forget()
+        with Workers(self.n_jobs) as workers:
+            result = self._solve(self._problem(data, workers))
+        self._take(result)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> PegasosRegressor:
+        """Visit the rows of a batch once; step ``t`` goes on where the last call, or fit, ended."""
+        self._check_arguments()
+        first = not hasattr(self, "_weights")
+        data = check_valued_rows(self, X, y, sample_weight, reset=first)
+        if first:
+            warn_about_scales(data.X, PENALTIES_NEED_SCALES)
+            self._forget()
+        data = merge_equal_rows(data)
+        if not first:
+            dtype = self._weights.dtype
+            X, values = data.X.astype(dtype, copy=False), data.classes.astype(dtype, copy=False)
+            data = LabelledRows(X, data.target, values, data.sample_weight)
+        with Workers(self.n_jobs) as workers:
+            result = self._continue(self._problem(data, workers))
+        self._take(result)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predicted values of rows."""
+        check_is_fitted(self, "_weights")
+        X = check_rows(self, X, reset=False).astype(self._weights.dtype, copy=False)
+        with Workers(self.n_jobs) as workers:
+            return pegasos.affine_scores(X, self._weights[0], self._bias, workers)[:, 0]
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights, ``(n_features,)``."""
+        return self._weights[0, 0, :-1]
+
+    @property
+    def intercept_(self) -> float:
+        """The intercept."""
+        return float(self._weights[0, 0, -1] * self._bias)
+
+    def _check_arguments(self) -> None:
+        self._check_schedule()
+        check_number("epsilon", self.epsilon, inclusive=True)
+
+    def _problem(self, data: LabelledRows, workers: Workers) -> PegasosProblem:
+        return PegasosProblem(
+            **self._shared_parts(data, workers), n_columns=1, coupling="regression",
+            values=data.classes[data.target], epsilon=float(self.epsilon),
+        )  # fmt: skip
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
