@@ -16,6 +16,7 @@ from hyperlocal.vision import (
     precision_recall,
     suppress_overlaps,
 )
+from hyperlocal.vision.windows import Windows
 
 pytest.importorskip("skimage")
 
@@ -62,11 +63,11 @@ def test_it_finds_larger_objects():
 def test_windows_are_cut_as_they_are_slid():
     """A box that lies on the cells has the features of its window of the whole picture."""
     picture, _ = make_picture([(20, 4)])
-    model = detector()
-    places, features = model._all_windows(picture)
+    windows = Windows((16, 16), 4, 2, 9, 1.2)
+    places, features = windows.of_level(picture)
     at = np.flatnonzero((places == [5, 1]).all(axis=1))[0]
     np.testing.assert_allclose(
-        model._object(picture, np.array([20.0, 4, 36, 20])), features[at], atol=1e-5
+        windows.of_box(picture, np.array([20.0, 4, 36, 20])), features[at], atol=1e-5
     )
 
 
@@ -78,7 +79,7 @@ def test_hard_negatives_are_added():
     assert fitted(mining_rounds=0).n_negatives_ == [200]
     picture, boxes = make_picture([(32, 32)])
     free = np.concatenate(list(lenient._elsewhere(picture, boxes)))
-    everything = np.concatenate([features for _, _, features in lenient._levels(picture)])
+    everything = np.concatenate([features for _, features in lenient._windows.levels(picture)])
     assert len(free) < len(everything)
 
 

@@ -1,0 +1,145 @@
+"""Boxes in pictures: overlaps, non-maximum suppression, and how good detections are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Detections:
+    """What was found in one picture, the most certain first.
+
+    Attributes
+    ----------
+    boxes : ndarray of shape (n, 4)
+        Top, left, bottom and right edge of each window, in pixels of the picture.
+    scores : ndarray of shape (n,)
+        How far each is on the right side of the boundary.
+    """
+
+    boxes: np.ndarray
+    scores: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+
+def suppress_overlaps(boxes: Any, scores: Any, max_overlap: float = 0.3) -> np.ndarray:
+    """Non-maximum suppression: indices of the boxes that no better one overlaps too much.
+
+    Parameters
+    ----------
+    boxes : array-like of shape (n, 4)
+        Top, left, bottom, right.
+    scores : array-like of shape (n,)
+    max_overlap : float, default=0.3
+        Intersection over union that two kept boxes may have at most.
+
+    Returns
+    -------
+    ndarray
+        Indices, the best score first.
+
+    Examples
+    --------
+    >>> from hyperlocal.vision import suppress_overlaps
+    >>> boxes = [[0, 0, 10, 10], [1, 1, 11, 11], [20, 20, 30, 30]]
+    >>> suppress_overlaps(boxes, [0.5, 0.9, 0.7]).tolist()
+    [1, 2]
+    """
+    boxes = np.asarray(boxes, dtype=float).reshape(-1, 4)
+    left = np.argsort(-np.asarray(scores), kind="stable")
+    kept: list[int] = []
+    while len(left):
+        best, left = left[0], left[1:]
+        kept.append(int(best))
+        left = left[overlaps(boxes[best], boxes[left]) <= max_overlap]
+    return np.array(kept, dtype=np.intp)
+
+
+def overlaps(box: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Intersection over union of one box with others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.vision import overlaps
+    >>> overlaps(np.array([0, 0, 2, 2]), np.array([[0, 1, 2, 3], [5, 5, 6, 6]])).tolist()
+    [0.3333333333333333, 0.0]
+    """
+    sides = np.minimum(box[2:], others[:, 2:]) - np.maximum(box[:2], others[:, :2])
+    shared = np.maximum(sides, 0).prod(axis=1)
+    areas = (others[:, 2:] - others[:, :2]).prod(axis=1)
+    return shared / (areas + (box[2:] - box[:2]).prod() - shared)
+
+
+def match_detections(
+    detections: Iterable[Detections], truths: Iterable[Any], min_overlap: float = 0.5
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Which detections are right, picture by picture: what a precision–recall curve needs.
+
+    A detection is right if it overlaps an object that no better one has claimed.
+
+    Parameters
+    ----------
+    detections : iterable of Detections
+    truths : iterable of arrays of shape (n_objects, 4)
+        Boxes of the objects in each picture.
+    min_overlap : float, default=0.5
+
+    Returns
+    -------
+    is_right : ndarray of bool
+        For all detections, one picture after the other.
+    scores : ndarray
+    n_objects : int
+    """
+    is_right: list[bool] = []
+    scores: list[np.ndarray] = []
+    n_objects = 0
+    for found, boxes in zip(detections, truths, strict=True):
+        boxes = np.asarray(boxes, dtype=float).reshape(-1, 4)
+        n_objects += len(boxes)
+        free = np.ones(len(boxes), bool)
+        for box in found.boxes:
+            shares = np.where(free, overlaps(box, boxes), 0)
+            is_match = bool(len(boxes)) and shares.max() >= min_overlap
+            is_right.append(is_match)
+            if is_match:
+                free[shares.argmax()] = False
+        scores.append(found.scores)
+    return np.array(is_right, bool), np.concatenate([np.empty(0), *scores]), n_objects
+
+
+def precision_recall(
+    is_right: np.ndarray, scores: np.ndarray, n_objects: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Precision and recall as the threshold falls from one detection's score to the next.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.vision import precision_recall
+    >>> precision, recall = precision_recall(np.array([True, False]), np.array([2.0, 1.0]), 2)
+    >>> precision.tolist(), recall.tolist()
+    ([1.0, 0.5], [0.5, 0.5])
+    """
+    right = np.cumsum(is_right[np.argsort(-scores, kind="stable")])
+    return right / np.arange(1, len(right) + 1), right / n_objects
+
+
+def checked_boxes(boxes: Any) -> np.ndarray:
+    """Boxes of one picture as an array ``(n, 4)``, or a clear error."""
+    boxes = np.asarray(boxes, dtype=float)
+    if boxes.size == 0:
+        return np.empty((0, 4))
+    if boxes.ndim != 2 or boxes.shape[1] != 4 or not (boxes[:, 2:] > boxes[:, :2]).all():
+        raise ValueError(
+            "boxes must hold, for each picture, rows of (top, left, bottom, right) with bottom "
+            "below top and right beyond left."
+        )
+    return boxes

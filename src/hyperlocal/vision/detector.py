@@ -1,0 +1,256 @@
+"""A linear SVM on windows, slid over pictures: the detector of Dalal and Triggs (2005)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from ..estimators.sdca import SDCASVC
+from ..validation import check_number, make_generator
+from .boxes import Detections, checked_boxes, overlaps, suppress_overlaps
+from .windows import Windows, checked_image
+
+# Windows scored at a time.
+WINDOWS_PER_BLOCK = 4096
+
+
+class WindowDetector(BaseEstimator):
+    """Finds objects of one kind and aspect in grey pictures of any size.
+
+    Windows of a fixed shape are described by histograms of oriented gradients and told apart by a
+    linear classifier. It is trained on the objects and on random windows elsewhere; then also on
+    the windows elsewhere that it took for objects, round after round (hard negatives). Pictures
+    are searched at several scales, and of overlapping detections the most certain is kept.
+
+    Parameters
+    ----------
+    window_shape : (int, int)
+        Height and width of a window in pixels; multiples of ``pixels_per_cell``.
+    estimator : classifier, default=None
+        Any classifier with ``decision_function``; ``SDCASVC(C=0.1)`` by default.
+    pixels_per_cell : int, default=8
+        Side of a cell; windows start at every cell.
+    cells_per_block : int, default=2
+        Side of a block of cells, whose histograms are normalised together.
+    orientations : int, default=9
+    pyramid_step : float, default=1.2
+        Each level of the pyramid is so many times smaller than the one before.
+    mining_rounds : int, default=2
+        Rounds of training on hard negatives.
+    negatives_per_image : int, default=50
+        Random windows of each picture in the first round, and the most hard ones in each other.
+    threshold : float, default=0.0
+        Score from which on a window is a detection.
+    max_overlap : float, default=0.3
+        Of two detections that overlap by more, intersection over union, the better is kept. Windows
+        that overlap an object by less are negatives.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the random windows, and the default classifier.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+    n_negatives_ : list of int
+        Negative windows in each round of training.
+
+    References
+    ----------
+    N. Dalal and B. Triggs. Histograms of oriented gradients for human detection. CVPR 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal import SDCASVC
+    >>> from hyperlocal.vision import WindowDetector
+    >>> disc = 1.0 * (np.hypot(*np.mgrid[-8:8, -8:8]) < 6)
+    >>> picture = 0.1 * np.random.default_rng(0).normal(size=(64, 64))
+    >>> picture[20:36, 12:28] += disc
+    >>> detector = WindowDetector((16, 16), estimator=SDCASVC(10), pixels_per_cell=4)
+    >>> found = detector.fit([picture], [[[20, 12, 36, 28]]]).detect(picture)
+    >>> found.boxes.round().astype(int).tolist()
+    [[20, 12, 36, 28]]
+    """
+
+    def __init__(
+        self,
+        window_shape: tuple[int, int],
+        *,
+        estimator: Any = None,
+        pixels_per_cell: int = 8,
+        cells_per_block: int = 2,
+        orientations: int = 9,
+        pyramid_step: float = 1.2,
+        mining_rounds: int = 2,
+        negatives_per_image: int = 50,
+        threshold: float = 0.0,
+        max_overlap: float = 0.3,
+        random_state: Any = None,
+    ):
+        self.window_shape = window_shape
+        self.estimator = estimator
+        self.pixels_per_cell = pixels_per_cell
+        self.cells_per_block = cells_per_block
+        self.orientations = orientations
+        self.pyramid_step = pyramid_step
+        self.mining_rounds = mining_rounds
+        self.negatives_per_image = negatives_per_image
+        self.threshold = threshold
+        self.max_overlap = max_overlap
+        self.random_state = random_state
+
+    def fit(self, images: Sequence[Any], boxes: Sequence[Any]) -> WindowDetector:
+        """Train on pictures and the boxes of the objects in them.
+
+        Parameters
+        ----------
+        images : sequence of 2-d arrays
+            Grey pictures of any size.
+        boxes : sequence of arrays of shape (n_objects, 4)
+            For each picture, top, left, bottom and right edge of its objects; it may have none.
+            Boxes should have about the aspect of a window.
+
+        Returns
+        -------
+        self
+        """
+        self._check_arguments()
+        images = [checked_image(image, "images") for image in images]
+        truths = [checked_boxes(given) for given in boxes]
+        if len(images) != len(truths):
+            raise ValueError(f"boxes has {len(truths)} entries for {len(images)} images.")
+        pairs = list(zip(images, truths, strict=True))
+        positives = [self._windows.of_box(image, box) for image, given in pairs for box in given]
+        if not positives:
+            raise ValueError("boxes holds no object; give at least one box.")
+        rng = make_generator(self.random_state)
+        negatives = np.concatenate([self._random_windows(*pair, rng) for pair in pairs])
+        if not len(negatives):
+            raise ValueError(
+                f"images hold no window of shape {tuple(self.window_shape)} beside the objects."
+            )
+        self._train(np.stack(positives), negatives, pairs, self._new_estimator(rng))
+        return self
+
+    def _train(
+        self,
+        positives: np.ndarray,
+        negatives: np.ndarray,
+        pairs: list[tuple[np.ndarray, np.ndarray]],
+        model: Any,
+    ) -> None:
+        """Train, then train again with the hard negatives found, round after round."""
+        self.n_negatives_: list[int] = []
+        for left in range(self.mining_rounds, -1, -1):
+            labels = np.repeat([1, 0], [len(positives), len(negatives)])
+            self.estimator_ = clone(model).fit(np.concatenate([positives, negatives]), labels)
+            self.n_negatives_.append(len(negatives))
+            if left == 0:
+                return
+            hard = np.concatenate([self._hard_windows(*pair) for pair in pairs])
+            fresh = _new_rows(hard, negatives)
+            if not len(fresh):
+                return
+            negatives = np.concatenate([negatives, fresh])
+
+    def detect(self, image: Any) -> Detections:
+        """Find objects in a picture.
+
+        Parameters
+        ----------
+        image : 2-d array
+            A grey picture.
+
+        Returns
+        -------
+        Detections
+        """
+        check_is_fitted(self, "estimator_")
+        boxes, scores = [np.empty((0, 4))], [np.empty(0)]
+        for level_boxes, features in self._windows.levels(checked_image(image, "image")):
+            level_scores = self._scores(features)
+            found = np.flatnonzero(level_scores >= self.threshold)
+            boxes.append(level_boxes[found])
+            scores.append(level_scores[found])
+        all_boxes, all_scores = np.concatenate(boxes), np.concatenate(scores)
+        kept = suppress_overlaps(all_boxes, all_scores, self.max_overlap)
+        return Detections(all_boxes[kept], all_scores[kept])
+
+    # ---- windows -------------------------------------------------------------------------------
+
+    @property
+    def _windows(self) -> Windows:
+        height, width = self.window_shape
+        return Windows(
+            (height, width), self.pixels_per_cell, self.cells_per_block,
+            self.orientations, self.pyramid_step,
+        )  # fmt: skip
+
+    def _elsewhere(self, image: np.ndarray, truth: np.ndarray) -> Iterator[np.ndarray]:
+        """Features of the windows of each level that overlap no object much."""
+        yield np.empty((0, self._windows.n_features), np.float32)
+        for boxes, features in self._windows.levels(image):
+            is_free = np.ones(len(boxes), bool)
+            for box in truth:
+                is_free &= overlaps(box, boxes) <= self.max_overlap
+            yield features[is_free]
+
+    def _random_windows(
+        self, image: np.ndarray, truth: np.ndarray, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Random windows over all levels, each as likely as any other."""
+        features = np.concatenate(list(self._elsewhere(image, truth)))
+        n_chosen = min(self.negatives_per_image, len(features))
+        return features[rng.choice(len(features), n_chosen, replace=False)]
+
+    def _hard_windows(self, image: np.ndarray, truth: np.ndarray) -> np.ndarray:
+        """The windows that look most like objects, of those that do."""
+        found = [
+            features[self._scores(features) >= min(self.threshold, 0)]
+            for features in self._elsewhere(image, truth)
+        ]
+        features = np.concatenate(found)
+        hardest = np.argsort(-self._scores(features), kind="stable")[: self.negatives_per_image]
+        return features[hardest]
+
+    # ---- the classifier ------------------------------------------------------------------------
+
+    def _new_estimator(self, rng: np.random.Generator) -> Any:
+        if self.estimator is not None:
+            return self.estimator
+        return SDCASVC(0.1, random_state=int(rng.integers(2**31)))
+
+    def _scores(self, features: np.ndarray) -> np.ndarray:
+        blocks = [
+            self.estimator_.decision_function(features[begin : begin + WINDOWS_PER_BLOCK])
+            for begin in range(0, len(features), WINDOWS_PER_BLOCK)
+        ]
+        return np.concatenate([np.empty(0), *blocks])
+
+    # ---- what is given -------------------------------------------------------------------------
+
+    def _check_arguments(self) -> None:
+        for name in ("pixels_per_cell", "cells_per_block", "orientations", "negatives_per_image"):
+            check_number(name, getattr(self, name), integer=True, above=1, inclusive=True)
+        check_number("pyramid_step", self.pyramid_step, above=1)
+        check_number("mining_rounds", self.mining_rounds, integer=True, inclusive=True)
+        check_number("max_overlap", self.max_overlap, inclusive=True)
+        shape = np.asarray(self.window_shape)
+        if shape.shape != (2,) or (shape % self.pixels_per_cell).any():
+            raise ValueError(
+                "window_shape must be a height and a width, both multiples of "
+                f"pixels_per_cell={self.pixels_per_cell}, not {self.window_shape!r}."
+            )
+        if min(self._windows.n_blocks) < 1:
+            raise ValueError(
+                f"window_shape={self.window_shape} holds no block of {self.cells_per_block} cells; "
+                "make windows larger or cells smaller."
+            )
+
+
+def _new_rows(rows: np.ndarray, known: np.ndarray) -> np.ndarray:
+    seen = {row.tobytes() for row in known}
+    return rows[[row.tobytes() not in seen for row in rows]]
