@@ -33,6 +33,8 @@ from .local_model import LocalModel
 ROWS_PER_PREDICTION_BLOCK = 4_096
 # A trial of settings has so many times fewer epochs: enough to rank them.
 SHORTER_TRIALS = 2
+# Settings within a standard error of the best are judged again on other held-out rows.
+N_SPLITS = 2
 
 Settings = dict[str, Any]
 Monitor = Callable[..., bool]
@@ -129,20 +131,28 @@ class LearnedGateClassifier(CallbackSupportMixin, LocalModel):
     ) -> Settings:
         best = self._first_settings(data)
         rounds = self._variations(data)
-        parts = split_held_out(data, rng) if rounds else None
-        if parts is None:
+        if not rounds:
+            return best
+        splits = [split_held_out(data, rng) for _ in range(N_SPLITS)]
+        parts = [part for part in splits if part is not None]
+        if not parts:
             return best
         seed = int(rng.integers(2**63))  # the same luck for all
-        errors: dict[str, float] = {}
+        known: dict[tuple[str, int], float] = {}
 
-        def error(settings: Settings) -> float:
-            key = repr(sorted(settings.items()))
-            if key not in errors:
-                errors[key] = self._held_out_error(*parts, settings, seed, workers)
-            return errors[key]
+        def error(settings: Settings, split: int) -> float:
+            key = repr(sorted(settings.items())), split
+            if key not in known:
+                known[key] = self._held_out_error(*parts[split], settings, seed, workers)
+            return known[key]
 
         for changes in rounds:
-            best = min([best, *({**best, **change} for change in changes)], key=error)
+            rivals = [best, *({**best, **change} for change in changes)]
+            first = [error(settings, 0) for settings in rivals]
+            close = min(first) + standard_error(min(first), len(parts[0][1].target))
+            rivals = [one for one, error_there in zip(rivals, first, strict=True)
+                      if error_there <= close]  # fmt: skip
+            best = min(rivals, key=lambda one: sum(error(one, k) for k in range(len(parts))))
         return best
 
     def _held_out_error(
@@ -185,6 +195,18 @@ class LearnedGateClassifier(CallbackSupportMixin, LocalModel):
 
         blocks = row_blocks(X.shape[0], ROWS_PER_PREDICTION_BLOCK)
         return np.concatenate(workers.map(scores_of, blocks))
+
+
+def standard_error(share: float, n_rows: int) -> float:
+    """How far a share of so many rows is from the truth, typically.
+
+    Examples
+    --------
+    >>> from hyperlocal.estimators.learned_gate import standard_error
+    >>> standard_error(0.5, 100)
+    0.05
+    """
+    return float(np.sqrt(share * (1 - share) / n_rows))
 
 
 def passes_per_epoch(n_rows: int, n_epochs: int, fewest_visits: int) -> int:

@@ -24,7 +24,7 @@ from .local_model import NUMBERS_PER_EXPLANATION_BLOCK
 
 DEEPEST = 16
 FIRST_DEPTH, FIRST_ALPHA = 4, 1e-3
-DEPTHS = (1, 2, 4, 6)
+DEPTHS = (1, 2, 3, 4, 6)
 ALPHAS = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3)
 # A leaf should be reached by so many rows.
 ROWS_PER_LEAF = 8

@@ -25,7 +25,7 @@ BATCH_SIZE = 32
 STRIDE = 8  # vectors are padded with zeros to a multiple of this
 ROUTE, GATE, FIRST_COLUMN = range(3)  # the vectors of a node
 
-STEP = 0.01
+STEP = 0.02
 ADAM_MEAN, ADAM_SQUARE = 0.9, 0.999
 # The routing's sharpness, in units of one over the mean |θ·x|, at the start and as a factor.
 FIRST_SHARPNESS = 0.5
