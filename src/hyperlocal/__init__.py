@@ -13,6 +13,7 @@ from .estimators.latent import LatentLocallyLinearSVC
 from .estimators.local_coding import LocalCoder, LocalCodingSVC
 from .estimators.local_deep import LocalDeepSVC
 from .estimators.locally_linear import LocallyLinearSVC
+from .estimators.locally_linear_cv import LocallyLinearSVCCV
 from .estimators.neighborhood import NeighborhoodSVC
 from .estimators.pegasos import PegasosSVC
 from .estimators.pegasos_regressor import PegasosRegressor
@@ -20,6 +21,7 @@ from .estimators.profile import ProfileSVC
 from .estimators.sdca import SDCASVC
 from .estimators.supervised_anchors import SupervisedAnchorSVC
 from .metric_learning import MEGM
+from .relevance import RelevanceScaler
 
 __version__ = version("hyperlocal")
 __all__ = [
@@ -34,9 +36,11 @@ __all__ = [
     "LocalCodingSVC",
     "LocalDeepSVC",
     "LocallyLinearSVC",
+    "LocallyLinearSVCCV",
     "NeighborhoodSVC",
     "PegasosRegressor",
     "PegasosSVC",
     "ProfileSVC",
+    "RelevanceScaler",
     "SupervisedAnchorSVC",
 ]

@@ -34,6 +34,10 @@ class Codes:
     weights: np.ndarray
     distances: np.ndarray
 
+    def take(self, rows: np.ndarray) -> Codes:
+        """Codes of the chosen rows, as a copy."""
+        return Codes(self.anchors[rows], self.weights[rows], self.distances[rows])
+
 
 def encode(
     X: Any,

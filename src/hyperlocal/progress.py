@@ -39,11 +39,19 @@ class EpochMonitor:
         0 is silent; 1 writes a line now and then; 2 writes every epoch.
     stream : text stream, default=None
         Where lines go; stderr by default.
+    task : str
+        What an epoch is called.
     """
 
     def __init__(
-        self, estimator: Any, max_epochs: int, verbose: int = 0, stream: TextIO | None = None
+        self,
+        estimator: Any,
+        max_epochs: int,
+        verbose: int = 0,
+        stream: TextIO | None = None,
+        task: str = "epoch",
     ):
+        self._task = task
         self._estimator = estimator
         self._verbose = verbose
         self._stream = stream
@@ -59,7 +67,7 @@ class EpochMonitor:
         self._write(number, facts)
         if self._context is None:
             return False
-        task = self._context.subcontext(task_name="epoch")
+        task = self._context.subcontext(task_name=self._task)
         task.call_on_fit_task_begin(estimator=self._estimator)
         return bool(task.call_on_fit_task_end(estimator=self._estimator))
 
@@ -77,4 +85,4 @@ class EpochMonitor:
         told = "  ".join(f"{name} {value:.6g}" for name, value in facts.items())
         name = type(self._estimator).__name__
         stream = self._stream or sys.stderr
-        print(f"[{name}] epoch {number}  {told}  {now - self._start:.1f} s", file=stream)
+        print(f"[{name}] {self._task} {number}  {told}  {now - self._start:.1f} s", file=stream)

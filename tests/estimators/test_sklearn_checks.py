@@ -15,10 +15,12 @@ from hyperlocal import (
     LocalCodingSVC,
     LocalDeepSVC,
     LocallyLinearSVC,
+    LocallyLinearSVCCV,
     NeighborhoodSVC,
     PegasosRegressor,
     PegasosSVC,
     ProfileSVC,
+    RelevanceScaler,
     SupervisedAnchorSVC,
 )
 from hyperlocal.features import AdditiveKernelMap
@@ -47,6 +49,8 @@ ESTIMATORS = [
     NeighborhoodSVC(kernel="poly"),
     AdaptiveNeighborhoodSVC(),
     AdaptiveNeighborhoodSVC(metric="dann"),
+    LocallyLinearSVCCV(n_anchors=(2, 8), Cs=(0.3, 3.0)),
+    RelevanceScaler(n_estimators=5, random_state=0),
     MEGM(),
     MEGM(n_neighbors=5),
     LocalDeepSVC(),

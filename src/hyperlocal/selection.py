@@ -1,0 +1,404 @@
+"""The search behind :class:`LocallyLinearSVCCV`: candidates, folds, and rounds on growing samples.
+
+A *group* is what shares anchors, codes and lifted rows: all values of C with the same anchors,
+neighbours, beta and feature map. Its gate is fitted once, without labels, and serves all folds; C
+goes upwards and each solve starts from the dual variables of the last. Only a supervised scaler has
+to be fitted on the training rows of each fold, and then everything after it as well.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.model_selection import StratifiedKFold
+
+from .anchors import default_n_anchors
+from .features import transformed
+from .held_out import part_of
+from .progress import EpochMonitor
+from .rows import take_rows
+from .solvers import dual
+from .threads import Workers
+from .validation import LabelledRows
+
+# Of so many rows, or of a ninth of them if that is more, the first round sees all candidates; a
+# third of them goes on to three times the rows.
+FEWEST_ROWS = 2_000
+REDUCTION = 3
+FIRST_SHARE = 9
+# Solves of the search may stop at a gap that moves no decision; the final fit has its own tol.
+SEARCH_TOL = 1e-2
+# Hundreds of anchors pay where there are few features, with linear local models.
+FEW_FEATURES = 32
+ROWS_PER_ANCHOR = 25
+MOST_ANCHORS = 400
+FEWEST_ROWS_PER_FOLD_OF_FIVE = 5_000
+
+Splits = list[tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One candidate."""
+
+    n_anchors: int
+    n_neighbors: int
+    beta: Any
+    feature_map: Any
+    scaler: int  # index into the scalers that are tried
+    C: float
+
+    @property
+    def group(self) -> tuple[Any, ...]:
+        """What shares lifted rows with it."""
+        return self.scaler, self.n_anchors, self.n_neighbors, self.beta, self.feature_map
+
+    @property
+    def size(self) -> tuple[Any, ...]:
+        """Smaller is simpler: fewer anchors, the plain map, no scaler, smaller C."""
+        return self.n_anchors, self.feature_map is not None, self.scaler, self.C
+
+
+@dataclass
+class Outcome:
+    """What is known of a candidate."""
+
+    setting: Setting
+    scores: np.ndarray = field(default_factory=lambda: np.zeros(0))  # per fold of the last round
+    n_rows: int = 0  # of the last round
+    seconds: float = 0.0  # of training, per fold of the last round
+
+    @property
+    def mean(self) -> float:
+        """Mean score over folds."""
+        return float(self.scores.mean())
+
+    @property
+    def standard_error(self) -> float:
+        """Of the mean."""
+        return float(self.scores.std(ddof=1) / np.sqrt(len(self.scores)))
+
+
+def default_anchor_numbers(n_rows: int, n_features: int) -> list[int]:
+    """One anchor (a linear SVM), the default number, and hundreds where features are few.
+
+    Examples
+    --------
+    >>> from hyperlocal.selection import default_anchor_numbers
+    >>> default_anchor_numbers(10_000, 16), default_anchor_numbers(10_000, 500)
+    ([1, 25, 400], [1, 25])
+    """
+    usual = default_n_anchors(n_rows)
+    many = min(MOST_ANCHORS, n_rows // ROWS_PER_ANCHOR)
+    numbers = {1, usual}
+    if n_features <= FEW_FEATURES and many >= 2 * usual:
+        numbers.add(many)
+    return sorted(numbers)
+
+
+def make_settings(
+    n_anchors: Sequence[int],
+    n_neighbors: Sequence[int],
+    betas: Sequence[Any],
+    feature_maps: Sequence[Any],
+    n_scalers: int,
+    costs: Sequence[float],
+) -> list[Setting]:
+    """All combinations, except for what is the same model: one anchor has one neighbour."""
+    settings = []
+    for scaler, m, feature_map in product(range(n_scalers), n_anchors, feature_maps):
+        gates = sorted({min(k, m) for k in n_neighbors})
+        for k, beta in product(gates, betas if m > 1 else betas[:1]):
+            settings += [Setting(m, k, beta, feature_map, scaler, C) for C in sorted(costs)]
+    return settings
+
+
+def sample_sizes(n_rows: int, n_settings: int, halving: bool, fewest: int = 0) -> list[int]:
+    """Rows of each round, the first at least ``fewest``.
+
+    Examples
+    --------
+    >>> from hyperlocal.selection import sample_sizes
+    >>> sample_sizes(1_000, 12, True), sample_sizes(90_000, 12, True), sample_sizes(90_000, 2, True)
+    ([1000], [10000, 30000, 90000], [90000])
+    """
+    sizes = [n_rows]
+    first = max(FEWEST_ROWS, n_rows // FIRST_SHARE, fewest)
+    while halving and sizes[0] // REDUCTION >= first and REDUCTION ** len(sizes) <= n_settings:
+        sizes.insert(0, sizes[0] // REDUCTION)
+    return sizes
+
+
+def default_folds(target: np.ndarray, n_splits: int | None, rng: np.random.Generator) -> Any:
+    """Shuffled folds, stratified by class; None where no class has two rows."""
+    if n_splits is None:
+        n_splits = 5 if len(target) < FEWEST_ROWS_PER_FOLD_OF_FIVE else 3
+    n_splits = min(n_splits, int(np.bincount(target).max()))
+    if n_splits < 2:
+        return None
+    return StratifiedKFold(n_splits, shuffle=True, random_state=int(rng.integers(2**31)))
+
+
+class GivenFolds:
+    """Folds as pairs of numbers of given rows, before equal rows were merged.
+
+    Where several given rows became one, it goes where the first of them goes.
+    """
+
+    def __init__(self, folds: Iterable[Any], data: LabelledRows):
+        self._folds = [(np.asarray(train), np.asarray(test)) for train, test in folds]
+        self._first = data.given_rows()
+
+    def split(self, X: Any, y: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Pairs of numbers of rows."""
+        for train, test in self._folds:
+            in_train, in_test = (np.flatnonzero(np.isin(self._first, one)) for one in (train, test))
+            if len(in_train) and len(in_test):  # a fold may hold rows of weight zero alone
+                yield in_train, in_test
+
+
+class Search:
+    """Candidates judged by cross-validation.
+
+    Parameters
+    ----------
+    model : LocallyLinearSVC
+        With everything that is not searched.
+    scalers : sequence of transformers or None
+    data : LabelledRows
+    splitter : object with ``split(X, y)``
+    scorer : callable
+        ``scorer(estimator, row numbers, labels, sample_weight=…)``, larger is better.
+    workers : Workers
+        Folds run side by side.
+    rng : numpy Generator
+    monitor : EpochMonitor
+        Told of every group.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        scalers: Sequence[Any],
+        data: LabelledRows,
+        splitter: Any,
+        scorer: Callable[..., float],
+        workers: Workers,
+        rng: np.random.Generator,
+        monitor: EpochMonitor,
+    ):
+        self.model = model
+        self.scalers = scalers
+        self.data = data
+        self.splitter = splitter
+        self.scorer = scorer
+        self.workers = workers
+        self.rng = rng
+        self.monitor = monitor
+        self._n_judged = 0
+        self._rank = rng.random(len(data.target))  # a sample is the rows of smallest rank
+
+    def run(self, settings: list[Setting], sizes: list[int]) -> list[Outcome]:
+        """Judge all settings on the first sample, the best third of them on the next, and so on."""
+        outcomes = [Outcome(setting) for setting in settings]
+        entrants = outcomes
+        for number, size in enumerate(sizes):
+            if number:
+                entrants = sorted(entrants, key=lambda outcome: -outcome.mean)
+                entrants = entrants[: max(2, len(entrants) // REDUCTION)]
+            self._judge(entrants, part_of(self.data, self._sample(size)))
+        return outcomes
+
+    def _sample(self, size: int) -> np.ndarray:
+        """Rows at random, every class in its share and with at least two rows if it has them."""
+        share, chosen = size / len(self.data.target), []
+        for code in range(len(self.data.classes)):
+            rows = np.flatnonzero(self.data.target == code)
+            rows = rows[np.argsort(self._rank[rows], kind="stable")]
+            chosen.append(rows[: max(2, round(share * len(rows)))])
+        return np.concatenate(chosen)
+
+    def _judge(self, outcomes: list[Outcome], data: LabelledRows) -> None:
+        with warnings.catch_warnings():  # classes with fewer rows than folds are no concern here
+            warnings.filterwarnings("ignore", message="The least populated class", module="sklearn")
+            splits = list(self.splitter.split(data.X, data.classes[data.target]))
+        groups: dict[tuple[Any, ...], list[Outcome]] = {}
+        for outcome in outcomes:
+            groups.setdefault(outcome.setting.group, []).append(outcome)
+        anchors: dict[tuple[Any, ...], np.ndarray] = {}
+        for group in groups.values():
+            group.sort(key=lambda outcome: outcome.setting.C)
+            seed = int(self.rng.integers(2**63))
+            self._judge_group(group, data, splits, anchors, seed)
+            self._n_judged += 1
+            best = max(outcome.mean for outcome in group)
+            self.monitor.epoch(self._n_judged, rows=data.X.shape[0], score=best)
+
+    def _judge_group(
+        self,
+        group: list[Outcome],
+        data: LabelledRows,
+        splits: Splits,
+        anchors: dict[tuple[Any, ...], np.ndarray],
+        seed: int,
+    ) -> None:
+        first = group[0].setting
+        costs = [outcome.setting.C for outcome in group]
+        scaler = self.scalers[first.scaler]
+        shared = None
+        if scaler is None:
+            # Anchors serve all feature maps, unless they lie among mapped features.
+            key = (first.n_anchors, first.feature_map if self.model.code_on == "features" else 0)
+            shared = _FoldRows(self._fresh(first, anchors.get(key)), data, self.workers, seed)
+            anchors[key] = shared.model._gate.anchors
+
+        def judge_fold(part: tuple[int, tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, float]:
+            number, (train, test) = part
+            with Workers(1) as alone:
+                rows = shared
+                if rows is None:
+                    fitted = clone(scaler).fit(take_rows(data.X, train), _labels(data, train))
+                    scaled = transformed(fitted, data.X, "scalers")
+                    moved = LabelledRows(scaled, data.target, data.classes, data.sample_weight)
+                    rows = _FoldRows(self._fresh(first, None), moved, alone, seed, train)
+                rng = np.random.default_rng([seed, number])
+                return rows.judge(train, test, costs, self.scorer, alone, rng)
+
+        found = self.workers.map(judge_fold, enumerate(splits))
+        scores = np.array([scores for scores, _ in found])
+        seconds = float(np.mean([seconds for _, seconds in found])) / len(costs)
+        for index, outcome in enumerate(group):
+            outcome.scores, outcome.n_rows = scores[:, index], data.X.shape[0]
+            outcome.seconds = seconds
+
+    def _fresh(self, setting: Setting, anchors: np.ndarray | None) -> Any:
+        given = {} if anchors is None else {"anchors": anchors}
+        return clone(self.model).set_params(
+            n_anchors=setting.n_anchors, n_neighbors=setting.n_neighbors, beta=setting.beta,
+            feature_map=setting.feature_map, **given,
+        )  # fmt: skip
+
+
+class _FoldRows:
+    """Rows coded by one gate; folds take their parts of them."""
+
+    def __init__(
+        self,
+        model: Any,
+        data: LabelledRows,
+        workers: Workers,
+        seed: int,
+        chosen: np.ndarray | None = None,
+    ):
+        self.model = model
+        self.data = data
+        seen = data if chosen is None else part_of(data, chosen)
+        model._fit_gate(seen, np.random.default_rng(seed), workers)
+        model._fix_lifting()
+        self.stored = model._feature_map.stored(data.X)
+        self.codes = model._encode(data.X, workers)
+
+    def judge(
+        self,
+        train: np.ndarray,
+        test: np.ndarray,
+        costs: list[float],
+        scorer: Callable[..., float],
+        workers: Workers,
+        rng: np.random.Generator,
+    ) -> tuple[np.ndarray, float]:
+        """Scores of each C on the test rows, and the seconds it took to train them all."""
+        train, test = np.sort(train), np.sort(test)
+        part = part_of(self.data, train)
+        start = time.perf_counter()
+        lifted, judges = self._lift(train, workers), self._lift(test, workers)
+        labels, weights = _labels(self.data, test), self.data.sample_weight[test]
+        alpha, scores = None, []
+        for C in costs:
+            problem = self.model._problem(lifted, part, C)
+            result = dual.solve(
+                problem, tol=max(SEARCH_TOL, self.model.tol), max_iter=self.model.max_iter, rng=rng,
+                alpha=alpha,
+            )  # fmt: skip
+            alpha = result.alpha
+            judged = ScoredRows(self.data.classes, judges.scores(result.weights))
+            scores.append(scorer(judged, np.arange(len(test)), labels, sample_weight=weights))
+        return np.array(scores), time.perf_counter() - start
+
+    def _lift(self, rows: np.ndarray, workers: Workers) -> Any:
+        stored = take_rows(self.stored, rows)
+        return self.model._lift_stored(stored, self.codes.take(rows), workers)
+
+
+class ScoredRows(ClassifierMixin, BaseEstimator):
+    """A classifier for scorers: its rows are numbers of rows whose scores are known."""
+
+    def __init__(self, classes: np.ndarray, scores: np.ndarray):
+        self.classes = classes
+        self.scores = scores
+        self.classes_ = classes
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Known scores."""
+        scores = self.scores[X]
+        if scores.shape[1] == 2 and len(self.classes) == 2:  # trained jointly
+            scores = scores[:, 1:] - scores[:, :1]
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Labels by the known scores."""
+        scores = self.decision_function(X)
+        return self.classes[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+
+def _labels(data: LabelledRows, rows: np.ndarray) -> np.ndarray:
+    return data.classes[data.target[rows]]
+
+
+def best_outcome(outcomes: Iterable[Outcome], one_standard_error: bool) -> Outcome:
+    """The highest mean among those who saw the most rows, or the simplest one close to it."""
+    outcomes = list(outcomes)
+    most = max(outcome.n_rows for outcome in outcomes)
+    finalists = [outcome for outcome in outcomes if outcome.n_rows == most]
+    best = max(finalists, key=lambda outcome: outcome.mean)
+    if not one_standard_error or len(best.scores) < 2:
+        return best
+    close = [one for one in finalists if one.mean >= best.mean - best.standard_error]
+    return min(close, key=lambda outcome: outcome.setting.size)
+
+
+def results_table(outcomes: list[Outcome], scalers: Sequence[Any]) -> dict[str, Any]:
+    """What ``cv_results_`` holds, in the way of scikit-learn's searches."""
+    names = ("n_anchors", "n_neighbors", "beta", "feature_map", "scaler", "C")
+    params = [{name: getattr(one.setting, name) for name in names} for one in outcomes]
+    for values in params:
+        values["scaler"] = scalers[values["scaler"]]
+    table: dict[str, Any] = {"params": params}
+    for name in names:
+        column = np.ma.MaskedArray(np.empty(len(params), dtype=object), mask=False)
+        for index, values in enumerate(params):
+            column[index] = values[name]
+        table[f"param_{name}"] = column
+    means = np.array([one.mean for one in outcomes])
+    n_rows = np.array([one.n_rows for one in outcomes])
+    # Who saw more rows ranks before who was left behind.
+    order = np.lexsort([-means, -n_rows])
+    ranks = np.empty(len(order), np.int32)
+    ranks[order] = np.arange(1, len(order) + 1)
+    n_folds = max(len(one.scores) for one in outcomes)
+    for fold in range(n_folds):
+        table[f"split{fold}_test_score"] = np.array([one.scores[fold] for one in outcomes])
+    return table | {
+        "mean_test_score": means,
+        "std_test_score": np.array([one.scores.std() for one in outcomes]),
+        "rank_test_score": ranks,
+        "mean_fit_time": np.array([one.seconds for one in outcomes]),
+        "n_rows": n_rows,
+    }

@@ -1,0 +1,129 @@
+"""Tests of LocallyLinearSVCCV and of the search behind it."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import make_blobs, make_moons
+from sklearn.model_selection import KFold, cross_val_score
+
+from hyperlocal import LocallyLinearSVC, LocallyLinearSVCCV, RelevanceScaler, selection
+
+SMALL = {"n_anchors": (1, 6), "Cs": (0.3, 3.0), "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def moons():
+    """Training and test rows of two moons."""
+    X, y = make_moons(500, noise=0.15, random_state=0)
+    return X[:300], y[:300], X[300:], y[300:]
+
+
+def test_it_finds_that_one_anchor_is_too_few(moons):
+    model = LocallyLinearSVCCV(feature_maps=(None,), **SMALL).fit(*moons[:2])
+    assert model.best_params_["n_anchors"] == 6
+    assert model.score(*moons[2:]) > 0.95
+
+
+def test_it_finds_that_one_anchor_is_enough():
+    X, y = make_blobs(300, centers=[[-2, 0], [2, 0]], cluster_std=2.0, random_state=0)
+    model = LocallyLinearSVCCV(one_standard_error=True, **SMALL).fit(X, y)
+    assert model.best_params_["n_anchors"] == 1
+    assert model.best_params_["feature_map"] is None
+
+
+def test_the_final_model_is_a_plain_one(moons):
+    X, y, X_test, _ = moons
+    model = LocallyLinearSVCCV(**SMALL).fit(X, y)
+    chosen = {name: value for name, value in model.best_params_.items() if name != "scaler"}
+    plain = LocallyLinearSVC(**chosen, random_state=1, tol=1e-6, max_iter=10**5).fit(X, y)
+    model.set_params(tol=1e-6, max_iter=10**5).fit(X, y)
+    # k-means starts elsewhere, so that only decisions agree.
+    assert np.mean(model.predict(X_test) == plain.predict(X_test)) > 0.95
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_scores_are_those_of_cross_validation(n_classes):
+    """Shared codes, warm starts and the looser tolerance leave decisions as they are."""
+    X, y = make_blobs(240, centers=n_classes, cluster_std=4.0, random_state=3)
+    folds = KFold(3, shuffle=True, random_state=0)
+    model = LocallyLinearSVCCV(
+        n_anchors=1, feature_maps=(None,), Cs=(0.1, 1.0, 10.0), cv=folds, random_state=0
+    ).fit(X, y)
+    for C, mean in zip((0.1, 1.0, 10.0), model.cv_results_["mean_test_score"], strict=True):
+        single = LocallyLinearSVC(1, n_neighbors=1, feature_map=None, C=C)
+        assert abs(cross_val_score(single, X, y, cv=folds).mean() - mean) <= 0.01
+
+
+def test_results_are_told_in_the_way_of_scikit_learn(moons):
+    model = LocallyLinearSVCCV(cv=4, n_neighbors=(2, 4), **SMALL).fit(*moons[:2])
+    table = model.cv_results_
+    assert len(table["params"]) == 2 * 2 + 2 * 2 * 2  # one anchor has one neighbour
+    assert {f"split{fold}_test_score" for fold in range(4)} < table.keys()
+    best = table["params"][int(np.flatnonzero(table["rank_test_score"] == 1)[0])]
+    assert best == model.best_params_
+    assert model.best_score_ == table["mean_test_score"].max()
+
+
+def test_halving_judges_few_candidates_on_all_rows(monkeypatch, moons):
+    monkeypatch.setattr(selection, "FEWEST_ROWS", 40)
+    model = LocallyLinearSVCCV(**SMALL).fit(*moons[:2])
+    n_rows = model.cv_results_["n_rows"]
+    assert set(n_rows) == {100, 300}
+    assert (n_rows == 300).sum() == 2
+    assert n_rows[model.cv_results_["rank_test_score"] == 1] == 300
+    grid = LocallyLinearSVCCV(search="grid", **SMALL).fit(*moons[:2])
+    assert set(grid.cv_results_["n_rows"]) == {300}
+
+
+def test_any_scorer_will_do(moons):
+    by_area = LocallyLinearSVCCV(scoring="roc_auc", **SMALL).fit(*moons[:2])
+    assert 0.95 < by_area.best_score_ <= 1
+
+
+def test_relevance_is_found_within_folds():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 30)).astype(np.float32)
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    scalers = (None, RelevanceScaler(n_estimators=30, random_state=0, power=0.5))
+    model = LocallyLinearSVCCV(
+        scalers=scalers, n_anchors=8, feature_maps=("quadratic",), Cs=(3.0,), random_state=0
+    ).fit(X, y)
+    plain, scaled = model.cv_results_["mean_test_score"]
+    assert scaled > plain
+    assert model.best_params_["scaler"] is scalers[1]
+    scores = model.decision_function(X[:5])
+    parts = model.local_coef(X[:5])[:, 0] * model.scaler_.transform(X[:5])
+    assert np.allclose(parts.sum(axis=1) + model.local_intercept(X[:5])[:, 0], scores, atol=1e-4)
+
+
+def test_sparse_rows_and_threads_give_the_same(moons):
+    X, y, X_test, _ = moons
+    dense = LocallyLinearSVCCV(feature_maps=(None,), **SMALL).fit(X, y)
+    sparse = LocallyLinearSVCCV(feature_maps=(None,), n_jobs=2, **SMALL).fit(sp.csr_array(X), y)
+    assert sparse.best_params_ == dense.best_params_
+    threads = LocallyLinearSVCCV(feature_maps=(None,), n_jobs=2, **SMALL).fit(X, y)
+    assert np.array_equal(threads.decision_function(X_test), dense.decision_function(X_test))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n_anchors": (0, 3)}, "n_anchors"),
+        ({"n_anchors": "many"}, "n_anchors"),
+        ({"Cs": ()}, "Cs must be a sequence"),
+        ({"Cs": (1.0, -1.0)}, "Cs"),
+        ({"feature_maps": "quadratic"}, "feature_maps must be a sequence"),
+        ({"cv": 1}, "cv"),
+        ({"search": "random"}, "search"),
+        ({"one_standard_error": 2}, "one_standard_error"),
+        ({"loss": "absolute"}, "loss"),
+    ],
+)
+def test_errors_name_the_argument(moons, arguments, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        LocallyLinearSVCCV(**arguments).fit(*moons[:2])
+
+
+def test_rows_of_one_each_cannot_be_cross_validated():
+    with pytest.raises(ValueError, match="at least two distinct rows"):
+        LocallyLinearSVCCV().fit([[0.0], [1.0]], [0, 1])
