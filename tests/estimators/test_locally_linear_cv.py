@@ -45,7 +45,7 @@ def test_the_final_model_is_a_plain_one(moons):
 def test_scores_are_those_of_cross_validation(n_classes):
     """Shared codes, warm starts and the looser tolerance leave decisions as they are."""
     X, y = make_blobs(240, centers=n_classes, cluster_std=4.0, random_state=3)
-    folds = KFold(3, shuffle=True, random_state=0)
+    folds = list(KFold(3, shuffle=True, random_state=0).split(X))
     model = LocallyLinearSVCCV(
         n_anchors=1, feature_maps=(None,), Cs=(0.1, 1.0, 10.0), cv=folds, random_state=0
     ).fit(X, y)
