@@ -35,7 +35,7 @@ WIDEST_KD_TREE = 15
 # second, from a sample of rows. It pays if few principal axes hold all but a share of the variance.
 FEWEST_ROWS_FOR_SUBSPACE = 20_000
 FEATURES_FOR_SUBSPACE = range(128, 1_025)
-ROWS_TO_FIND_SUBSPACE = 4_000
+ROWS_TO_FIND_SUBSPACE = 2_000
 SHARE_OUTSIDE = 0.05
 LARGEST_SHARE_OF_AXES = 0.4
 # Rows are measured up to so many times the typical r_x r_v beyond the k-th bound: enough for nearly
@@ -219,16 +219,16 @@ class _Subspace:
             return None
         if n_features not in FEATURES_FOR_SUBSPACE:
             return None
-        sample = X[:: -(-n_rows // ROWS_TO_FIND_SUBSPACE)].astype(np.float64)
+        sample = X[:: -(-n_rows // ROWS_TO_FIND_SUBSPACE)]
         mean = sample.mean(axis=0)
-        sample -= mean
-        values, vectors = np.linalg.eigh(sample.T @ sample)
+        sample = sample - mean
+        values, vectors = np.linalg.eigh((sample.T @ sample).astype(np.float64))
         outside = np.cumsum(values)  # of the first axes, the smallest first
         n_axes = int(np.count_nonzero(outside > SHARE_OUTSIDE * outside[-1]))
         if not 0 < n_axes <= LARGEST_SHARE_OF_AXES * n_features:
             return None
         axes = np.ascontiguousarray(vectors[:, -n_axes:].T.astype(X.dtype))
-        return cls(keys, mean.astype(X.dtype), axes)
+        return cls(keys, mean, axes)
 
     def points(self, X: np.ndarray) -> _Points:
         """Queries within the subspace, and the length of what lies outside."""
