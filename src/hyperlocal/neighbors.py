@@ -271,7 +271,15 @@ class TreeSearch:
     def __init__(self, X: Any):
         if sp.issparse(X):
             raise ValueError("algorithm='tree' needs dense rows; use algorithm='exact'.")
+        self._rows = X
         self._tree = (KDTree if X.shape[1] <= WIDEST_KD_TREE else BallTree)(X)
+
+    # A saved search is its rows: the tree is grown again, so that no foreign type is in the file.
+    def __getstate__(self) -> dict[str, Any]:
+        return {"rows": self._rows}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["rows"])  # type: ignore[misc]
 
     def query(self, X: Any, k: int, workers: Workers) -> Neighbors:
         """The ``k`` nearest rows of each row of ``X``."""

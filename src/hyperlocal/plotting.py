@@ -14,26 +14,18 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from .drawing import BLUE, INK, ORANGE, pyplot
 from .estimators.kernel_pegasos import KernelPegasosSVC
 from .estimators.pegasos import PegasosSVC
 from .estimators.sdca import SDCASVC
 from .solvers.pegasos import SAMPLINGS
 
-BLUE, ORANGE, INK = "#2f6fab", "#d9822b", "#222222"
 GRID_POINTS = 200
 N_SHADES = 9  # of matplotlib's Pastel1
 # Precise enough that what is left of its gap does not show.
 TOLERANCE_OF_OPTIMUM = 1e-6
 
 Curve = list[tuple[float, float]]
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("plotting needs matplotlib; pip install 'hyperlocal[plot]'.") from error
-    return plt
 
 
 # ---- objective against passes --------------------------------------------------------------------
@@ -107,7 +99,7 @@ def plot_objectives(
     -------
     matplotlib Axes
     """
-    ax = _pyplot().subplots(layout="constrained")[1] if ax is None else ax
+    ax = pyplot().subplots(layout="constrained")[1] if ax is None else ax
     for label, curve in curves.items():
         passes, objectives = np.array(curve, dtype=float).T
         ax.plot(passes, np.maximum(objectives - optimum, 1e-16), label=label, lw=1.6)
@@ -218,7 +210,7 @@ def plot_boundary(model: Any, X: Any, y: Any, *, ax: Any = None) -> Any:
     X, y = np.asarray(X), np.asarray(y)
     if X.ndim != 2 or X.shape[1] != 2 or len(model.classes_) != 2:
         raise ValueError("a boundary can be drawn for two features and two classes only.")
-    ax = _pyplot().subplots(layout="constrained")[1] if ax is None else ax
+    ax = pyplot().subplots(layout="constrained")[1] if ax is None else ax
     margin = 0.05 * np.ptp(X, axis=0)
     low, high = X.min(axis=0) - margin, X.max(axis=0) + margin
     a, b = np.meshgrid(*np.linspace(low, high, GRID_POINTS).T)
@@ -258,7 +250,7 @@ def plot_boundaries(
     matplotlib Figure
     """
     size = (3 * len(sigma), 3 * len(C))
-    figure, grid = _pyplot().subplots(
+    figure, grid = pyplot().subplots(
         len(C), len(sigma), figsize=size, squeeze=False, layout="constrained"
     )
     for row, cost in zip(grid, C, strict=True):
@@ -312,7 +304,7 @@ def plot_tree_regions(
     >>> plot_tree_regions(model, X, y).get_title()
     '4 leaves'
     """
-    plt = _pyplot()
+    plt = pyplot()
     if model.n_features_in_ != 2:
         raise ValueError(f"the regions of {model.n_features_in_} features do not fit in a plane.")
     X, y = np.asarray(X), np.asarray(y)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
 
 from ..clusters import check_clusters
 from ..code_space import CodeSpace
@@ -163,24 +162,11 @@ class ClusterwiseClassifier(LocallyLinearClassifier):
     def _kernel_scores(self, X: Any, workers: Workers) -> np.ndarray:
         raise NotImplementedError
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of rows.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
-        """
-        check_is_fitted(self, "classes_")
+    def _row_scores(self, X: Any) -> np.ndarray:
         if not self._uses_kernel:
-            return super().decision_function(X)
-        X = self._check_fitted_rows(X)
+            return super()._row_scores(X)
         with Workers(self.n_jobs) as workers:
-            scores = self._kernel_scores(X, workers).astype(X.dtype)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+            return self._kernel_scores(X, workers).astype(X.dtype)
 
     def _local_models_of(self, X: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         self._require_linear()

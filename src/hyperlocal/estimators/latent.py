@@ -190,11 +190,17 @@ class LatentLocallyLinearSVC(LearnedGateClassifier):
                 local = local[:, 1:] - local[:, :1]
             yield local[..., :-1], local[..., -1]
 
-    def _active_models(self, X: Any, best: int) -> tuple[np.ndarray, np.ndarray]:
-        """The models of class ``best`` that speak, and how loudly."""
+    def _active_models(self, X: Any, best: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The models of class ``best`` that speak, how loudly, and what they say.
+
+        It adds up to the score ``‖[W_c x]_+‖_q`` of their class; with two classes the decision
+        function is the difference of two such scores.
+        """
         gates = latent.best_gates(X, *self._model())
         models = np.flatnonzero(gates[0, best])
-        return models, gates[0, best, models]
+        weights = self._weights[models, best]
+        said = (X @ weights[:, :-1].T).ravel() + weights[:, -1]
+        return models, gates[0, best, models], gates[0, best, models] * said
 
     # ---- fitted attributes ---------------------------------------------------------------------
 

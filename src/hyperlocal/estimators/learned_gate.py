@@ -170,23 +170,14 @@ class LearnedGateClassifier(CallbackSupportMixin, LocalModel):
         chosen = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
         return float(np.average(chosen != judge.target, weights=judge.sample_weight))
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of rows.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
-        """
+    def _rows_to_score(self, X: Any) -> Any:
         check_is_fitted(self, "classes_")
         X = check_rows(self, X, reset=False, magnitude=False)
-        X = X.astype(self._weights.dtype, copy=False)
+        return X.astype(self._weights.dtype, copy=False)
+
+    def _row_scores(self, X: Any) -> np.ndarray:
         with Workers(self.n_jobs) as workers:
-            scores = self._scores(X, workers)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+            return self._scores(X, workers)
 
     def _scores(self, X: Any, workers: Workers) -> np.ndarray:
         def scores_of(block: tuple[int, int]) -> np.ndarray:

@@ -218,11 +218,14 @@ class LocalDeepSVC(LearnedGateClassifier):
         per_tree = n_vectors - local_deep.FIRST_COLUMN
         return [(t, slice(t * per_tree, (t + 1) * per_tree)) for t in range(n_trees)]
 
-    def _active_models(self, X: Any, best: int) -> tuple[np.ndarray, np.ndarray]:
-        """The path in the tree of class ``best``, and its gates."""
+    def _active_models(self, X: Any, best: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The path in the tree of class ``best``, its gates, and what its nodes say."""
         tree = best if len(self._nodes) > 1 else 0
         paths, gates = trees.encode(X, self._nodes[tree], self.depth_)
-        return paths[0], gates[0]
+        column = best if self._weights.shape[1] > 1 else 0
+        weights = self._weights[paths[0], column]
+        said = (X @ weights[:, :-1].T).ravel() + weights[:, -1]
+        return paths[0], gates[0], gates[0] * said
 
     # ---- fitted attributes ---------------------------------------------------------------------
 

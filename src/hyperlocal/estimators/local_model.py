@@ -15,17 +15,22 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ..boundary_search import first_changes
 from ..code_space import CodeSpace
 from ..coding import Codes
+from ..explanation import BoundaryPoint, Explanation, Explanations
 from ..features import FeatureMap
 from ..gates import Gate
-from ..inspection import Explanation
 from ..lifting import LiftedRows
 from ..threads import Workers, row_blocks
 from ..validation import check_rows
 
 ROWS_PER_PREDICTION_BLOCK = 32_768
 NUMBERS_PER_EXPLANATION_BLOCK = 1 << 22
+
+
+# How far to look for the boundary, in distances at which the local linear model has it.
+REACH = 4.0
 
 
 def _loss_is_log(estimator: Any) -> bool:
@@ -76,18 +81,25 @@ class LocalModel(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
         """
-        X = self._check_fitted_rows(X)
+        scores = self._row_scores(self._rows_to_score(X))
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def _rows_to_score(self, X: Any) -> Any:
+        """Rows as ``_row_scores`` takes them."""
+        return self._check_fitted_rows(X)
+
+    def _row_scores(self, X: Any) -> np.ndarray:
+        """Scores of checked rows, ``(n_rows, n_columns)``."""
         scores = np.empty((X.shape[0], self._weights.shape[1]), self._weights.dtype)
         with Workers(self.n_jobs) as workers:
             for begin, end in row_blocks(X.shape[0], ROWS_PER_PREDICTION_BLOCK):
                 lifted = self._lift_rows(X[begin:end], workers)
                 scores[begin:end] = lifted.scores(self._weights)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        return scores
 
     def predict(self, X: Any) -> np.ndarray:
         """Predicted class labels of rows."""
-        scores = self.decision_function(X)
-        chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        chosen = _chosen(self._row_scores(self._rows_to_score(X)))
         return self.classes_[chosen]
 
     @available_if(_loss_is_log)
@@ -136,49 +148,131 @@ class LocalModel(ClassifierMixin, BaseEstimator):
         blocks = [intercept for _, intercept in self._local_models(X)]
         return np.concatenate(blocks)
 
-    def explain(self, row: Any) -> Explanation:
-        """Contributions of each feature to the scores of one row; they add up exactly.
+    def explain(self, X: Any) -> Any:
+        """What each feature contributed to the scores of rows, who spoke, and the way out.
 
         Parameters
         ----------
-        row : array-like of shape (n_features,) or (1, n_features)
-            A row of a DataFrame too.
+        X : array-like of shape (n_features,), or {array-like, CSR} of shape (n_rows, n_features)
+            One row or several; a row of a DataFrame too.
 
         Returns
         -------
-        Explanation
-            Print it to read it.
-        """
-        if hasattr(row, "to_frame"):  # a pandas Series keeps its feature names
-            row = row.to_frame().T
-        elif not sp.issparse(row) and np.ndim(row) == 1:
-            row = np.asarray(row).reshape(1, -1)
-        X = self._check_fitted_rows(row)
-        if X.shape[0] != 1:
-            raise ValueError(f"explain takes one row, not {X.shape[0]}; explain them one by one.")
-        ((coef, intercept),) = self._local_models_of(X)
-        values = X if self._feature_map.explains_input else self._feature_map.mapped(X)
-        values = values.toarray()[0] if sp.issparse(values) else values[0]
-        contributions = coef[0] * values
-        scores = contributions.sum(axis=1) + intercept[0]
-        best = int(scores[0] > 0) if len(scores) == 1 else int(scores.argmax())
-        anchors, anchor_weights = self._active_models(X, best)
-        return Explanation(
-            prediction=self.classes_[best],
-            classes=self.classes_[1:] if len(scores) == 1 else self.classes_,
-            contributions=contributions,
-            intercepts=intercept[0],
-            scores=scores,
-            feature_names=self._feature_map.feature_names(self._input_names()),
-            anchors=anchors,
-            anchor_weights=anchor_weights,
-        )
+        Explanation, or Explanations for several rows
+            Print it to read it. Contributions and intercept add up to the score.
 
-    def _active_models(self, X: Any, best: int) -> tuple[np.ndarray, np.ndarray]:
-        """The models that speak for class ``best`` at the one row of ``X``, and how loudly."""
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from hyperlocal import SDCASVC
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> model = SDCASVC(random_state=0).fit(X, y == 0)
+        >>> print(model.explain(X.iloc[60]))  # doctest: +ELLIPSIS
+        predicted False; score of True:
+          petal length (cm) -3.6...
+          sepal length (cm) +1.5...
+          sepal width (cm)  +0.8...
+          petal width (cm)  -0.6...
+          intercept         +0.1...
+          score             -1.7...
+          anchors: 0 (1.00)
+          margin: 1.7... over True
+          True at distance 1.29: petal length (cm) -1.02, petal width (cm) ...
+        """
+        index = getattr(X, "index", None)
+        index = None if callable(index) else index  # a list's method
+        if index is not None and np.ndim(X) == 1:  # a pandas Series keeps its feature names
+            X = X.to_frame().T
+        elif not sp.issparse(X) and np.ndim(X) == 1:
+            X = np.asarray(X).reshape(1, -1)
+        explanations = self._explain_rows(self._check_fitted_rows(X))
+        return explanations[0] if len(explanations) == 1 else Explanations(explanations, index)
+
+    def _explain_rows(self, X: Any) -> list[Explanation]:
+        blocks = list(self._contributions_of(X))
+        coef, values, intercepts = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+        contributions = coef * values[:, None]
+        scores = contributions.sum(axis=2) + intercepts
+        best, second = _first_two(scores)
+        names = self._feature_map.feature_names(self._input_names())
+        points = self._boundary_points(X, coef, scores, best, second)
+        explanations = []
+        for i, point in enumerate(points):
+            anchors, weights, spoken = self._active_models(X[i : i + 1], int(best[i]))
+            explanations.append(
+                Explanation(
+                    prediction=self.classes_[best[i]],
+                    classes=self.classes_[1:] if scores.shape[1] == 1 else self.classes_,
+                    contributions=contributions[i],
+                    intercepts=intercepts[i],
+                    scores=scores[i],
+                    feature_names=names,
+                    anchors=anchors,
+                    anchor_weights=weights,
+                    anchor_contributions=spoken,
+                    values=values[i],
+                    runner_up=self.classes_[second[i]],
+                    boundary=point,
+                )
+            )
+        return explanations
+
+    def _contributions_of(self, X: Any) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Weights, the features that they weigh, and intercepts, of blocks of rows."""
+        begin = 0
+        for coef, intercept in self._local_models_of(X):
+            rows = X[begin : begin + len(coef)]
+            values = rows if self._feature_map.explains_input else self._feature_map.mapped(rows)
+            yield coef, values.toarray() if sp.issparse(values) else values, intercept
+            begin += len(coef)
+
+    def _boundary_points(
+        self, X: Any, coef: np.ndarray, scores: np.ndarray, best: np.ndarray, second: np.ndarray
+    ) -> list[BoundaryPoint | None]:
+        """Where the model first decides otherwise along each row's local normal."""
+        normals = _towards(coef, scores, best, second)
+        lengths = np.linalg.norm(normals, axis=1)
+        if not (self._feature_map.explains_input and lengths.any()):
+            return [None] * len(scores)
+        rows = X.toarray() if sp.issparse(X) else X
+        usable = lengths > 0
+        normals[usable] /= lengths[usable, None]
+        margins = np.abs(scores[:, 0]) if scores.shape[1] == 1 else _margins(scores, best, second)
+        linear = np.divide(margins, lengths, out=np.zeros_like(lengths), where=usable)
+
+        def predict(points: np.ndarray) -> np.ndarray:
+            return _chosen(self._row_scores(points))
+
+        distances, labels = first_changes(predict, rows, normals, REACH * linear)
+        found = np.isfinite(distances)
+        distances[~found] = linear[~found]
+        points: list[BoundaryPoint | None] = []
+        for i, row in enumerate(rows):
+            changes = distances[i] * normals[i]
+            points.append(
+                BoundaryPoint(
+                    bool(found[i]), row + changes, self.classes_[labels[i]], float(distances[i]),
+                    float(linear[i]), changes,
+                ) if usable[i] else None
+            )  # fmt: skip
+        return points
+
+    def _active_models(self, X: Any, best: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The models that speak for class ``best`` at the one row of ``X``, how loudly, and what.
+
+        What they say adds up to the deciding score (without a bias that all share).
+        """
         with Workers(self.n_jobs) as workers:
             codes = self._encode(X, workers)
-        return codes.anchors[0], codes.weights[0]
+            lifted = self._lift_rows(X, workers)
+        phi = np.empty((1, lifted.width), lifted.dtype)
+        lifted.rows.gather(np.arange(1), phi)
+        column = 0 if self._weights.shape[1] == 1 else best
+        weights = self._weights[lifted.anchors[0], column]
+        said = weights[:, :-1] @ phi[0]
+        if not self._shared_bias:
+            said = said + weights[:, -1] * lifted.dtype.type(self._bias)
+        return codes.anchors[0], codes.weights[0], lifted.gate[0] * said
 
     def _input_names(self) -> np.ndarray:
         default = np.array([f"x{i}" for i in range(self.n_features_in_)], dtype=object)
@@ -229,3 +323,35 @@ class LocalModel(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _chosen(scores: np.ndarray) -> np.ndarray:
+    """The class with the largest score, as an index; one column: whether it is positive."""
+    if scores.shape[1] == 1:
+        return (scores[:, 0] > 0).astype(np.intp)
+    return scores.argmax(axis=1)
+
+
+def _first_two(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The classes with the largest and the second largest score, as indices."""
+    best = _chosen(scores)
+    if scores.shape[1] == 1:
+        return best, 1 - best
+    others = scores.copy()
+    others[np.arange(len(scores)), best] = -np.inf
+    return best, others.argmax(axis=1)
+
+
+def _margins(scores: np.ndarray, best: np.ndarray, second: np.ndarray) -> np.ndarray:
+    rows = np.arange(len(scores))
+    return (scores[rows, best] - scores[rows, second]).astype(np.float64)
+
+
+def _towards(
+    coef: np.ndarray, scores: np.ndarray, best: np.ndarray, second: np.ndarray
+) -> np.ndarray:
+    """Directions that raise the runner-up's score above the best, by the local weights."""
+    if scores.shape[1] == 1:
+        return np.where(best == 1, -1.0, 1.0)[:, None] * coef[:, 0]
+    rows = np.arange(len(scores))
+    return coef[rows, second].astype(np.float64) - coef[rows, best]

@@ -64,7 +64,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
     _search: Search
     _centre_search: Search | None
     _C: float
-    _input_kind: tuple[np.dtype, bool]
+    _input_kind: tuple[str, bool]
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -89,7 +89,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         warn_about_scales(data.X)
         data = merge_equal_rows(data, keep_order=True)
         self._forget()
-        self._input_kind = data.X.dtype, sp.issparse(data.X)
+        self._input_kind = data.X.dtype.name, sp.issparse(data.X)
         rng = make_generator(self.random_state)
         with Workers(self.n_jobs) as workers:
             self._fit_map(data, workers)
@@ -128,7 +128,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
             if first:
                 warn_about_scales(data.X)
                 data = merge_equal_rows(data, keep_order=True)
-                self._input_kind = data.X.dtype, sp.issparse(data.X)
+                self._input_kind = data.X.dtype.name, sp.issparse(data.X)
                 self._fit_map(data, workers)
                 data = self._mapped_data(data)
             else:
