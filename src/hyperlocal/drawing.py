@@ -54,4 +54,5 @@ def draw_bars(names: Any, values: np.ndarray, ax: Any) -> Any:
     ax.invert_yaxis()
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
+    ax.locator_params(axis="x", nbins=5)
     return ax

@@ -305,8 +305,8 @@ def test_bad_data_are_refused(name):
         model(name).fit(X, y, sample_weight=-np.ones(90))
     with pytest.raises(ValueError, match="features"):
         model(name).fit(X, y).predict(X[:, :3])
-    with pytest.raises(ValueError, match="one row"):
-        model(name).fit(X, y).explain(X[:2])
+    with pytest.raises(ValueError, match="features"):
+        model(name).fit(X, y).explain(X[:2, :3])
 
 
 def test_a_grid_search_works():

@@ -1,0 +1,100 @@
+"""Tests of hyperlocal.export.trusted: saved models load with our own types trusted, no others."""
+
+import numpy as np
+import pytest
+import skops.io
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import hyperlocal
+from estimators.data import make_data
+from hyperlocal import (
+    MEGM,
+    SDCASVC,
+    AdaptiveNeighborhoodSVC,
+    ClusteredSVC,
+    KernelPegasosSVC,
+    LandmarkSVC,
+    LatentLocallyLinearSVC,
+    LocalCoder,
+    LocalCodingSVC,
+    LocalDeepSVC,
+    LocallyLinearSVC,
+    NeighborhoodSVC,
+    PegasosRegressor,
+    PegasosSVC,
+    ProfileSVC,
+    SupervisedAnchorSVC,
+)
+from hyperlocal.export import TRUSTED_TYPES
+from hyperlocal.features import AdditiveKernelMap
+
+FEW = {"n_anchors": 6, "n_neighbors": 3, "random_state": 0}
+ESTIMATORS = [
+    LocallyLinearSVC(**FEW),
+    LocallyLinearSVC(feature_map="nystroem", code_on=PCA(2), warm_start=True, **FEW),
+    LocallyLinearSVC(feature_map="additive_chi2", code_on=[0, 1], **FEW),
+    LocallyLinearSVC(solver="sgd", feature_map=None, **FEW),
+    LocalCodingSVC(**FEW),
+    SupervisedAnchorSVC(anchor_epochs=1, **FEW),
+    SupervisedAnchorSVC(anchor_epochs=1, anchor_solver="sgd", **FEW),
+    LandmarkSVC(3, random_state=0),
+    LandmarkSVC(3, n_stages=2, soft_clusters=True, n_neighbors=2, random_state=0),
+    LandmarkSVC(kernel="rbf", clusters=KMeans(3, n_init=1), random_state=0),
+    ClusteredSVC(3, random_state=0),
+    ProfileSVC(3, kernel="rbf", random_state=0),
+    NeighborhoodSVC(),
+    NeighborhoodSVC(algorithm="tree"),
+    NeighborhoodSVC(cache_neighborhoods=True),
+    AdaptiveNeighborhoodSVC(random_state=0),
+    MEGM(max_iter=2),
+    LocalDeepSVC(2, alpha=1e-3, max_iter=2, random_state=0),
+    LatentLocallyLinearSVC(5, alpha=1e-3, max_iter=2, random_state=0),
+    PegasosSVC(max_iter=2, tol=None, random_state=0),
+    PegasosRegressor(max_iter=2, tol=None, random_state=0),
+    KernelPegasosSVC(random_state=0),
+    SDCASVC(random_state=0),
+    LocalCoder(**FEW),
+    AdditiveKernelMap(),
+    make_pipeline(StandardScaler(), LocallyLinearSVC(**FEW)),
+]
+
+
+def answers(model, X):
+    """All that a model says of rows."""
+    names = ("predict", "decision_function", "transform", "local_coef")
+    said = [getattr(model, name)(X) for name in names if hasattr(model, name)]
+    return [values.toarray() if hasattr(values, "toarray") else values for values in said]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_saved_models_need_no_foreign_trust(estimator):
+    """A model is the same after a trip through a file in which only our types are trusted."""
+    X, y = make_data(3)
+    model = clone(estimator).fit(X, y)
+    if hasattr(model, "partial_fit"):
+        model.partial_fit(X[:50], y[:50])
+    back = skops.io.loads(skops.io.dumps(model), trusted=TRUSTED_TYPES)
+    has_local_coef = not getattr(model, "_uses_kernel", False)
+    for was, is_now in zip(
+        answers(model, X) if has_local_coef else [model.decision_function(X)],
+        answers(back, X) if has_local_coef else [back.decision_function(X)],
+        strict=True,
+    ):
+        np.testing.assert_array_equal(is_now, was)
+
+
+def test_every_estimator_is_tried():
+    """The list above has all public names."""
+    tried = {type(estimator).__name__ for estimator in ESTIMATORS}
+    assert set(hyperlocal.__all__) <= tried
+
+
+def test_all_trusted_types_exist():
+    """Each name leads to a class of this library."""
+    for name in TRUSTED_TYPES:
+        module, _, attribute = name.rpartition(".")
+        assert isinstance(getattr(__import__(module, fromlist=[attribute]), attribute), type)
