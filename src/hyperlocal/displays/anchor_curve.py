@@ -83,7 +83,7 @@ class AnchorCurveDisplay:
         >>> from hyperlocal import LocallyLinearSVC
         >>> from hyperlocal.datasets import make_banana
         >>> from hyperlocal.displays import AnchorCurveDisplay
-        >>> X, y = make_banana(300, random_state=0)
+        >>> X, y = make_banana(150, random_state=0)
         >>> model = LocallyLinearSVC(feature_map=None, random_state=0)
         >>> curve = AnchorCurveDisplay.from_estimator(model, X, y, n_anchors=(1, 10), cv=3)
         >>> one, ten = curve.errors.mean(axis=1)

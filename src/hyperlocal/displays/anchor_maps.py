@@ -123,7 +123,7 @@ class PrototypeDisplay(_MapDisplay):
         >>> from hyperlocal import LocallyLinearSVC
         >>> from hyperlocal.displays import PrototypeDisplay
         >>> X, y = load_digits(return_X_y=True)
-        >>> model = LocallyLinearSVC(9, random_state=0).fit(X, y)
+        >>> model = LocallyLinearSVC(9, feature_map=None, random_state=0).fit(X[:300], y[:300])
         >>> PrototypeDisplay.from_estimator(model, image_shape=(8, 8)).values.shape
         (9, 64)
         """
@@ -178,7 +178,7 @@ class WeightMapDisplay(_MapDisplay):
         >>> from hyperlocal import LocallyLinearSVC
         >>> from hyperlocal.displays import WeightMapDisplay
         >>> X, y = load_digits(return_X_y=True)
-        >>> model = LocallyLinearSVC(9, random_state=0).fit(X, y)
+        >>> model = LocallyLinearSVC(9, feature_map=None, random_state=0).fit(X[:300], y[:300])
         >>> WeightMapDisplay.from_estimator(model, label=3, image_shape=(8, 8)).values.shape
         (9, 64)
         """
