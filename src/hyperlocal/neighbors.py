@@ -83,7 +83,25 @@ def make_search(algorithm: str, X: Any, k: int, seed: int) -> Search:
     return ApproximateSearch(X, k, seed)
 
 
-class ExactSearch:
+class _SavedAsRows:
+    """A search whose file holds its rows alone; the rest is made again, the same, as it is loaded.
+
+    So files stay small, and hold no types of others.
+    """
+
+    X: Any
+
+    def __init__(self, X: Any):
+        raise NotImplementedError
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"X": self.X}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["X"])  # type: ignore[misc]
+
+
+class ExactSearch(_SavedAsRows):
     """Exact search; equal distances are ordered by the row's index.
 
     Examples
@@ -262,7 +280,7 @@ def _products(points: np.ndarray, rows: Any) -> np.ndarray:
     return points @ rows.T
 
 
-class TreeSearch:
+class TreeSearch(_SavedAsRows):
     """Search by a k-d tree, or by a ball tree above 15 features; for few features.
 
     Where more rows than fit are equally far, the tree decides which of them are found.
@@ -271,15 +289,8 @@ class TreeSearch:
     def __init__(self, X: Any):
         if sp.issparse(X):
             raise ValueError("algorithm='tree' needs dense rows; use algorithm='exact'.")
-        self._rows = X
+        self.X = X
         self._tree = (KDTree if X.shape[1] <= WIDEST_KD_TREE else BallTree)(X)
-
-    # A saved search is its rows: the tree is grown again, so that no foreign type is in the file.
-    def __getstate__(self) -> dict[str, Any]:
-        return {"rows": self._rows}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["rows"])  # type: ignore[misc]
 
     def query(self, X: Any, k: int, workers: Workers) -> Neighbors:
         """The ``k`` nearest rows of each row of ``X``."""

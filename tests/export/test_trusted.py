@@ -91,10 +91,3 @@ def test_every_estimator_is_tried():
     """The list above has all public names."""
     tried = {type(estimator).__name__ for estimator in ESTIMATORS}
     assert set(hyperlocal.__all__) <= tried
-
-
-def test_all_trusted_types_exist():
-    """Each name leads to a class of this library."""
-    for name in TRUSTED_TYPES:
-        module, _, attribute = name.rpartition(".")
-        assert isinstance(getattr(__import__(module, fromlist=[attribute]), attribute), type)

@@ -1,46 +1,31 @@
 """The types of this library that a saved model may hold."""
 
+import hyperlocal
+
+from ..clusters import ClustererGate
+from ..code_space import CodeSpace
+from ..estimators.stability import BoundTerms
+from ..estimators.stages import EarlierStage
+from ..features import AdditiveKernelMap, BiasOnlyMap, FeatureMap, QuadraticMap, TransformerMap
+from ..gates import ConstantGate, Gate
+from ..kernels import Kernel
+from ..landmarks import LandmarkMap
+from ..neighbors import ExactSearch, TreeSearch
+from ..solvers import kernel as libsvm
+from ..solvers.anchor_descent import AnchorEpoch
+from ..solvers.neighborhood import KernelOptions, LocalSvms
+from ..solvers.pegasos import PegasosState
+from ..solvers.sgd import SgdState
+from ..validation import LabelledRows, RowOrigin
+
+_ESTIMATORS = [getattr(hyperlocal, name) for name in hyperlocal.__all__]
+_PARTS = [
+    AdditiveKernelMap, AnchorEpoch, BiasOnlyMap, BoundTerms, ClustererGate, CodeSpace, ConstantGate,
+    EarlierStage, ExactSearch, FeatureMap, Gate, Kernel, KernelOptions, LabelledRows, LandmarkMap,
+    LocalSvms, PegasosState, QuadraticMap, RowOrigin, SgdState, TransformerMap, TreeSearch,
+    libsvm.Kernel, libsvm.KernelMachine,
+]  # fmt: skip
+
 #: What to trust when a model of this library is loaded by skops:
 #: ``skops.io.load(path, trusted=TRUSTED_TYPES)``. None of them runs code while it is loaded.
-TRUSTED_TYPES = [
-    "hyperlocal.clusters.ClustererGate",
-    "hyperlocal.code_space.CodeSpace",
-    "hyperlocal.estimators.adaptive_neighborhood.AdaptiveNeighborhoodSVC",
-    "hyperlocal.estimators.clustered.ClusteredSVC",
-    "hyperlocal.estimators.kernel_pegasos.KernelPegasosSVC",
-    "hyperlocal.estimators.landmark.BoundTerms",
-    "hyperlocal.estimators.landmark.LandmarkSVC",
-    "hyperlocal.estimators.latent.LatentLocallyLinearSVC",
-    "hyperlocal.estimators.local_coding.LocalCoder",
-    "hyperlocal.estimators.local_coding.LocalCodingSVC",
-    "hyperlocal.estimators.local_deep.LocalDeepSVC",
-    "hyperlocal.estimators.locally_linear.LocallyLinearSVC",
-    "hyperlocal.estimators.neighborhood.NeighborhoodSVC",
-    "hyperlocal.estimators.pegasos.PegasosRegressor",
-    "hyperlocal.estimators.pegasos.PegasosSVC",
-    "hyperlocal.estimators.profile.ProfileSVC",
-    "hyperlocal.estimators.sdca.SDCASVC",
-    "hyperlocal.estimators.stages.EarlierStage",
-    "hyperlocal.estimators.supervised_anchors.SupervisedAnchorSVC",
-    "hyperlocal.features.AdditiveKernelMap",
-    "hyperlocal.features.BiasOnlyMap",
-    "hyperlocal.features.FeatureMap",
-    "hyperlocal.features.QuadraticMap",
-    "hyperlocal.features.TransformerMap",
-    "hyperlocal.gates.ConstantGate",
-    "hyperlocal.gates.Gate",
-    "hyperlocal.kernels.Kernel",
-    "hyperlocal.landmarks.LandmarkMap",
-    "hyperlocal.metric_learning.MEGM",
-    "hyperlocal.neighbors.ExactSearch",
-    "hyperlocal.neighbors.TreeSearch",
-    "hyperlocal.solvers.anchor_descent.AnchorEpoch",
-    "hyperlocal.solvers.kernel.Kernel",
-    "hyperlocal.solvers.kernel.KernelMachine",
-    "hyperlocal.solvers.neighborhood.KernelOptions",
-    "hyperlocal.solvers.neighborhood.LocalSvms",
-    "hyperlocal.solvers.pegasos.PegasosState",
-    "hyperlocal.solvers.sgd.SgdState",
-    "hyperlocal.validation.LabelledRows",
-    "hyperlocal.validation.RowOrigin",
-]
+TRUSTED_TYPES = sorted(f"{kind.__module__}.{kind.__qualname__}" for kind in _ESTIMATORS + _PARTS)
