@@ -103,15 +103,16 @@ def _squared_distances(x, points):
 
 def _local(x, facts, model):
     phi = _apply("map", x, facts, model)
-    gate = _gate(phi if facts["code_on_map"] else _apply("code", x, facts, model), facts, model)
-    bias = facts["bias"]
+    coded = phi if facts["code_on_map"] else _apply("code", x, facts, model)
+    seen = phi
+    for number, stage in enumerate(facts["stages"]):
+        gate = _gate(coded, stage["gate"], model[f"stage.{number}.anchors"])
+        scores = _mixed(seen, gate, model[f"stage.{number}.weights"], facts)
+        seen = np.hstack([phi, scores * x.dtype.type(stage["scale"])])
+    gate, bias = _gate(coded, facts["gate"], model["anchors"]), facts["bias"]
     if facts["normalize"]:
         lengths = np.sqrt((gate * gate).sum(axis=1) * ((phi * phi).sum(axis=1) + bias * bias))
         gate = gate * np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)[:, None]
-    seen = phi
-    for number, scale in enumerate(facts["stage_scales"]):
-        scores = _mixed(seen, gate, model[f"stage.{number}.weights"], facts)
-        seen = np.hstack([phi, scores * x.dtype.type(scale)])
     return _mixed(seen, gate, model["weights"], facts)
 
 
@@ -125,12 +126,12 @@ def _mixed(phi, gate, weights, facts):
     return np.einsum("nm,nmc->nc", gate, scores + facts["bias"] * weights[..., -1])
 
 
-def _gate(x, facts, model):
+def _gate(x, facts, anchors):
     """Weights of all local models, ``(n_rows, n_models)``; zero but for the nearest few."""
-    n_models, k, coding = model["weights"].shape[0], facts["n_neighbors"], facts["coding"]
+    k, coding = facts["n_neighbors"], facts["coding"]
     if coding == "always":
-        return np.ones((len(x), n_models), x.dtype)
-    distances = _squared_distances(x, model["anchors"])
+        return np.ones((len(x), len(anchors)), x.dtype)
+    distances = _squared_distances(x, anchors)
     nearest = np.argsort(distances, axis=1, kind="stable")[:, :k]
     d = np.take_along_axis(distances, nearest, axis=1)
     if coding == "soft":
@@ -139,7 +140,7 @@ def _gate(x, facts, model):
         d = np.maximum(d, np.finfo(d.dtype).tiny)
         weights = np.sqrt(d[:, :1] / d)
     else:
-        weights = _reconstruction(x, d, model["anchors"][nearest], facts)
+        weights = _reconstruction(x, d, anchors[nearest], facts)
     gate = np.zeros_like(distances)
     np.put_along_axis(gate, nearest, weights / weights.sum(axis=1, keepdims=True), axis=1)
     return gate

@@ -199,13 +199,15 @@ def _local(graph: _Graph, plain: PlainModel, rows: str) -> str:
     facts, arrays = plain.facts, plain.arrays
     phi = _apply(graph, plain.chains["map"], rows)
     coded = phi if facts["code_on_map"] else _apply(graph, plain.chains["code"], rows)
-    gate = _gate(graph, plain, coded)
+    seen = phi
+    for number, stage in enumerate(facts["stages"]):
+        gate = _gate(graph, stage["gate"], arrays[f"stage.{number}.anchors"], coded)
+        scores = _mixed(graph, facts, arrays[f"stage.{number}.weights"], seen, gate)
+        scaled = graph.op("Mul", scores, graph.number(stage["scale"]))
+        seen = graph.op("Concat", phi, scaled, axis=1)
+    gate = _gate(graph, facts["gate"], arrays["anchors"], coded)
     if facts["normalize"]:
         gate = _unit_gate(graph, gate, phi, facts["bias"])
-    seen = phi
-    for number, scale in enumerate(facts["stage_scales"]):
-        scores = _mixed(graph, facts, arrays[f"stage.{number}.weights"], seen, gate)
-        seen = graph.op("Concat", phi, graph.op("Mul", scores, graph.number(scale)), axis=1)
     return _mixed(graph, facts, arrays["weights"], seen, gate)
 
 
@@ -294,12 +296,11 @@ def _latent(graph: _Graph, plain: PlainModel, rows: str) -> str:
 # ---- the gate ------------------------------------------------------------------------------------
 
 
-def _gate(graph: _Graph, plain: PlainModel, rows: str) -> str:
+def _gate(graph: _Graph, facts: dict[str, Any], anchors: np.ndarray, rows: str) -> str:
     """Weights of all anchors, ``(n, n_anchors)``, zero but for the nearest few."""
-    facts = plain.facts
     if facts["coding"] == "always":
-        return graph.number(np.ones((1, plain.arrays["weights"].shape[0])))
-    anchors, k = plain.arrays["anchors"], facts["n_neighbors"]
+        return graph.number(np.ones((1, len(anchors))))
+    k = facts["n_neighbors"]
     origin = anchors.mean(axis=0, dtype=np.float64)
     centred = anchors - origin
     about = graph.op("Sub", rows, graph.number(origin))

@@ -104,25 +104,33 @@ def plain_model(estimator: Any, *, with_steps: bool = True) -> PlainModel:
 
 
 def _local(model: LocalModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    gate, earlier = model._gate, getattr(model, "_earlier", [])
+    earlier = getattr(model, "_earlier", [])
     facts = {
         "kind": "local",
-        "coding": _coding(gate),
-        "n_neighbors": gate.n_neighbors,
-        "beta": gate.beta,
-        "ridge": RIDGE,
-        "locality": LOCALITY,
+        "gate": _gate_facts(model._gate),
         "bias": model._bias,
         "shared_bias": model._shared_bias,
         "normalize": model._unit_rows,
         "code_on_map": _is_text(model._code_space.code_on, "features"),
-        "stage_scales": [float(stage.scale) for stage in earlier],
+        "stages": [
+            {"gate": _gate_facts(stage.gate), "scale": float(stage.scale)} for stage in earlier
+        ],
     }
-    arrays = {"weights": model._weights}
-    if facts["coding"] != "always":
-        arrays["anchors"] = gate.anchors
-    arrays |= {f"stage.{i}.weights": stage.weights for i, stage in enumerate(earlier)}
+    arrays = {"weights": model._weights, "anchors": model._gate.anchors}
+    for number, stage in enumerate(earlier):
+        arrays[f"stage.{number}.weights"] = stage.weights
+        arrays[f"stage.{number}.anchors"] = stage.gate.anchors
     return facts, arrays
+
+
+def _gate_facts(gate: Gate) -> dict[str, Any]:
+    return {
+        "coding": _coding(gate),
+        "n_neighbors": int(gate.n_neighbors),
+        "beta": float(gate.beta),
+        "ridge": RIDGE,
+        "locality": LOCALITY,
+    }
 
 
 def _coding(gate: Gate) -> str:
