@@ -936,7 +936,7 @@ void bind_trees(nb::module_& m) {
         require(size(out, 0) == end - begin && size(out, 1) == size(nodes, 0) * shape.n_columns,
                 "out has the wrong shape");
         nb::gil_scoped_release release;
-        tree_scores(b.rows, begin, end, shape, nodes.data(), size(nodes, 0), out.data());
+        return tree_scores(b.rows, begin, end, shape, nodes.data(), size(nodes, 0), out.data());
       },
       "rows"_a, "begin"_a, "end"_a, "nodes"_a.noconvert(), "depth"_a, "out"_a.noconvert());
   m.def(

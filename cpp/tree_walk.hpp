@@ -1,11 +1,13 @@
 // Prediction by trees of gates with hard routing: each row walks one path.
 //
-// Many rows walk together, level by level, kept in the order of their nodes: what a node holds is
-// read once for all rows there, four rows at a time, and no row waits for another's turn. A row's
-// score does not depend on the rows beside it, to the last bit.
+// Many rows walk together: what a node holds is read once for all rows there, four rows at a time,
+// and no row waits for another's turn. A row's score does not depend on the rows beside it, to the
+// last bit.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -51,91 +53,113 @@ HYPERLOCAL_INLINE void tile_dots(const T* dense, const Index* rows, const T* vec
     for (int j = 0; j < n_vectors; ++j) out[j * apart + r] = sums[r][j].sum();
 }
 
-// Rows on their way down one tree.
+// Whether the squared norms of all rows are below a limit; NaN and infinity are not.
+template <class T>
+bool are_within(const PaddedRows<T>& x, T limit) {
+  bool within = true;
+  for (Index i = 0; i < x.size(); ++i) {
+    const T* values = x[i].values;
+    T norm = 0;
+#pragma omp simd reduction(+ : norm)
+    for (Index v = 0; v < x[i].size; ++v) norm += values[v] * values[v];
+    within &= norm < limit;
+  }
+  return within;
+}
+
+// Rows on their way down one tree. At each level they are kept in the order of their nodes; a
+// node's rows are sent on before the next node is looked at, so that they stay in the first-level
+// cache.
 template <class T>
 class Walk {
  public:
   Walk(const TreeShape& shape, Index capacity)
       : shape_(shape),
         capacity_(capacity),
-        order_(capacity + 1),
-        next_order_(capacity + 1),
         right_(capacity + 1),
-        products_(shape.n_vectors() * capacity) {}
+        order_((shape.depth + 1) * capacity + 1),
+        nodes_((shape.depth + 1) * capacity),
+        products_((shape.depth + 1) * shape.n_vectors() * capacity) {}
 
   // Calls arrive(level, row, node, gate, products) for each row at each level: tanh(θ'·x), and the
   // products with w … `capacity` apart.
   template <class Arrive>
-  void run(const T* nodes, const PaddedRows<T>& x, Arrive arrive) {
+  void run(const T* tree, const PaddedRows<T>& x, Arrive arrive) {
     std::iota(order_.begin(), order_.begin() + x.size(), Index(0));
-    groups_.assign(1, {0, 0, x.size()});
+    if (x.size() > 0) descend(tree, x, {0, 0, 0, x.size()});
     for (Index level = 0; level <= shape_.depth; ++level) {
-      for (const Group& group : groups_) project(nodes, x, group, level < shape_.depth);
-      T* gates = products_.data() + kGate * capacity_;
+      T* gates = products(level) + kGate * capacity_;
       tanh_in_place(gates, x.size());
-      for (const Group& group : groups_)
-        for (Index k = group.begin; k < group.end; ++k)
-          arrive(level, order_[k], group.node, gates[k],
-                 products_.data() + kFirstColumn * capacity_ + k);
-      if (level < shape_.depth) split();
+      for (Index k = 0; k < x.size(); ++k)
+        arrive(level, order(level)[k], nodes_[level * capacity_ + k], gates[k],
+               products(level) + kFirstColumn * capacity_ + k);
     }
   }
 
  private:
-  // The rows order_[begin … end-1] are at one node.
+  // The rows order(level)[begin … end-1] are at one node.
   struct Group {
-    Index node, begin, end;
+    Index level, node, begin, end;
   };
 
-  void project(const T* nodes, const PaddedRows<T>& x, const Group& group, bool is_inner) {
-    const T* block = nodes + group.node * shape_.block();
-    const Index first = is_inner ? kRoute : kGate;
+  Index* order(Index level) { return order_.data() + level * capacity_; }
+  T* products(Index level) { return products_.data() + level * shape_.n_vectors() * capacity_; }
+
+  void descend(const T* tree, const PaddedRows<T>& x, const Group& here) {
+    const bool is_inner = here.level < shape_.depth;
+    project(tree + here.node * shape_.block(), x, here, is_inner ? kRoute : kGate);
+    std::fill_n(nodes_.begin() + here.level * capacity_ + here.begin, here.end - here.begin,
+                here.node);
+    if (!is_inner) return;
+    const Index middle = split(here), left = 2 * here.node + 1;
+    if (middle > here.begin) descend(tree, x, {here.level + 1, left, here.begin, middle});
+    if (here.end > middle) descend(tree, x, {here.level + 1, left + 1, middle, here.end});
+  }
+
+  void project(const T* block, const PaddedRows<T>& x, const Group& here, Index first) {
+    const Index* rows = order(here.level);
     in_threes(first, shape_.n_vectors(), [&](Index j, auto count) {
       const T* vectors = block + j * shape_.stride;
-      T* out = products_.data() + j * capacity_;
-      Index k = group.begin;
+      T* out = products(here.level) + j * capacity_;
+      Index k = here.begin;
       if (x.dense() != nullptr) {
         const auto tile = [&](auto n_rows) {
-          tile_dots<n_rows(), count()>(x.dense(), order_.data() + k, vectors, shape_.stride,
-                                       out + k, capacity_);
+          tile_dots<n_rows(), count()>(x.dense(), rows + k, vectors, shape_.stride, out + k,
+                                       capacity_);
           k += n_rows();
         };
-        while (k + 4 <= group.end) tile(std::integral_constant<int, 4>{});
-        if (k + 2 <= group.end) tile(std::integral_constant<int, 2>{});
-        if (k < group.end) tile(std::integral_constant<int, 1>{});
+        while (k + 4 <= here.end) tile(std::integral_constant<int, 4>{});
+        if (k + 2 <= here.end) tile(std::integral_constant<int, 2>{});
+        if (k < here.end) tile(std::integral_constant<int, 1>{});
       }
-      for (; k < group.end; ++k)
-        row_dots<count()>(x[order_[k]], vectors, shape_.stride, out + k, capacity_);
+      for (; k < here.end; ++k)
+        row_dots<count()>(x[rows[k]], vectors, shape_.stride, out + k, capacity_);
     });
   }
 
-  // Sends the rows of each group on, left ones first. Which way a row goes is as good as random, so
-  // every row is written to both sides, and the ends move: a wrong guess would cost more.
-  void split() {
-    next_groups_.clear();
-    const T* routes = products_.data() + kRoute * capacity_;
-    for (const Group& group : groups_) {
-      Index middle = group.begin, n_right = 0;
-      for (Index k = group.begin; k < group.end; ++k) {
-        const Index goes_left = static_cast<Index>(routes[k] > 0);
-        next_order_[middle] = right_[n_right] = order_[k];
-        middle += goes_left;
-        n_right += 1 - goes_left;
-      }
-      std::copy_n(right_.begin(), n_right, next_order_.begin() + middle);
-      const Index left = 2 * group.node + 1;
-      if (middle > group.begin) next_groups_.push_back({left, group.begin, middle});
-      if (n_right > 0) next_groups_.push_back({left + 1, middle, group.end});
+  // Sends the rows of a node on, those that go left first; returns where the others begin. Which
+  // way a row goes is as good as random, so every row is written to both sides, and the ends move:
+  // a wrong guess would cost more.
+  Index split(const Group& here) {
+    const T* routes = products(here.level) + kRoute * capacity_;
+    const Index* rows = order(here.level);
+    Index* next = order(here.level + 1);
+    Index middle = here.begin, n_right = 0;
+    for (Index k = here.begin; k < here.end; ++k) {
+      const Index goes_left = static_cast<Index>(routes[k] > 0);
+      next[middle] = right_[n_right] = rows[k];
+      middle += goes_left;
+      n_right += 1 - goes_left;
     }
-    groups_.swap(next_groups_);
-    order_.swap(next_order_);
+    std::copy_n(right_.begin(), n_right, next + middle);
+    return middle;
   }
 
   TreeShape shape_;
   Index capacity_;
-  std::vector<Index> order_, next_order_, right_;
-  std::vector<Group> groups_, next_groups_;
-  std::vector<T> products_;  // (vectors, capacity), in the order of order_
+  std::vector<Index> right_;
+  std::vector<Index> order_, nodes_;  // (levels, capacity)
+  std::vector<T> products_;           // (levels, vectors, capacity), each level in its order
 };
 
 // Calls action(first place, rows, walk) for batches of rows begin … end-1.
@@ -153,11 +177,14 @@ void in_walks(const Rows<T>& rows, Index begin, Index end, const TreeShape& shap
 }  // namespace detail
 
 // Scores of rows begin … end-1 by trees with hard routing, (rows, n_trees · n_columns): one path
-// per row and tree.
+// per row and tree. Returns whether the rows are finite and their products do not overflow: that
+// is looked at on the way, while they are in the cache.
 template <class T>
-void tree_scores(const Rows<T>& rows, Index begin, Index end, const TreeShape& shape,
+bool tree_scores(const Rows<T>& rows, Index begin, Index end, const TreeShape& shape,
                  const T* nodes, Index n_trees, T* out) {
   const Index width = n_trees * shape.n_columns;
+  const T limit = std::sqrt(std::numeric_limits<T>::max());
+  bool within = true;
   std::fill_n(out, (end - begin) * width, T(0));
   detail::in_walks(rows, begin, end, shape,
                    [&](Index start, const auto& x, auto& walk, Index capacity) {
@@ -169,6 +196,7 @@ void tree_scores(const Rows<T>& rows, Index begin, Index end, const TreeShape& s
                                     scores[column] += gate * linear[column * capacity];
                                 });
                    });
+  return within;
 }
 
 // The gate of one tree with hard routing: the nodes of each row's path, root first, and their

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
+from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
@@ -87,15 +87,23 @@ class RowOrigin:
     share: np.ndarray
 
 
-def check_rows(estimator: Any, X: Any, *, reset: bool, magnitude: bool = True) -> Any:
+def check_rows(estimator: Any, X: Any, *, reset: bool, values: bool = True) -> Any:
     """Validate feature rows: float32 or float64, dense in C order or canonical CSR.
 
-    With ``magnitude=False`` the caller checks it, block by block while rows are in the cache.
+    With ``values=False`` the caller calls ``check_values``, block by block while rows are in the
+    cache, or finds on its way that they are fine.
     """
-    X = canonical(validate_data(estimator, X, reset=reset, **_array_rules()))
-    if magnitude:
-        check_magnitude(X)
+    rules = {**_array_rules(), "ensure_all_finite": values}
+    X = canonical(validate_data(estimator, X, reset=reset, **rules))
+    if values:
+        _check_magnitude(X)
     return X
+
+
+def check_values(X: Any) -> None:
+    """Raise where rows are not finite, or so large that their products overflow."""
+    assert_all_finite(X, input_name="X")
+    _check_magnitude(X)
 
 
 def check_labelled_rows(
@@ -114,7 +122,7 @@ def check_labelled_rows(
     """
     X, y = validate_data(estimator, X, y, reset=reset, **_array_rules())
     X = canonical(X)
-    check_magnitude(X)
+    _check_magnitude(X)
     _check_labels(y)
     X, y, weights, origin = _without_weightless(X, y, check_sample_weight(sample_weight, len(y)))
     classes, target = _encode_labels(y, classes)
@@ -129,7 +137,7 @@ def check_valued_rows(
     """Validate rows of a regression; ``classes`` are the distinct values of ``y``."""
     X, y = validate_data(estimator, X, y, reset=reset, y_numeric=True, **_array_rules())
     X = canonical(X)
-    check_magnitude(X)
+    _check_magnitude(X)
     X, y, weights, origin = _without_weightless(X, y, check_sample_weight(sample_weight, len(y)))
     values, target = np.unique(y.astype(X.dtype, copy=False), return_inverse=True)
     return LabelledRows(X, target.astype(np.int32), values, weights, origin)
@@ -189,7 +197,7 @@ def canonical(X: Any) -> Any:
     return X
 
 
-def check_magnitude(X: Any) -> None:
+def _check_magnitude(X: Any) -> None:
     """Raise where products of features overflow: norms would be infinite, scores NaN."""
     with np.errstate(over="ignore"):
         largest = float(row_norms(X, squared=True).max())

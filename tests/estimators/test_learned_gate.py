@@ -1,6 +1,7 @@
 """Tests of hyperlocal.estimators.learned_gate: what its two classifiers have in common."""
 
 import pickle
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -184,21 +185,24 @@ def test_given_settings_are_kept():
 
 
 def test_choices_are_made_on_held_out_rows(monkeypatch):
-    """Every setting tried is judged on rows that it was not trained on; the best is taken."""
+    """Settings are judged on rows they were not trained on, the close ones twice; the best wins."""
     X, y = make_data(n_rows=200)
     tried = []
 
     def error(self, train, judge, settings, seed, workers):
-        tried.append(settings)
+        tried.append((repr(settings), judge.X.tobytes()))
         rows = {row.tobytes() for row in train.X}
         assert not any(row.tobytes() in rows for row in judge.X)
         assert len(train.X) + len(judge.X) == 200
-        return abs(settings["depth"] - 2) + abs(settings["alpha"] - 1e-4)
+        return (abs(settings["depth"] - 2) + abs(settings["alpha"] - 1e-4)) / 10
 
     monkeypatch.setattr(LocalDeepSVC, "_held_out_error", error)
     fitted = LocalDeepSVC(random_state=0, max_iter=2).fit(X, y)
     assert (fitted.depth_, fitted.alpha_) == (2, 1e-4)
-    assert len(tried) == len({repr(settings) for settings in tried})
+    assert len(tried) == len(set(tried))
+    times = Counter(settings for settings, _ in tried)
+    assert times[repr({"depth": 2, "alpha": 1e-4})] == 2
+    assert times[repr({"depth": 1, "alpha": 1e-4})] == 1
 
 
 @every_model
@@ -307,6 +311,22 @@ def test_bad_data_are_refused(name):
         model(name).fit(X, y).predict(X[:, :3])
     with pytest.raises(ValueError, match="features"):
         model(name).fit(X, y).explain(X[:2, :3])
+
+
+@every_model
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize(
+    ("value", "message"), [(np.nan, "NaN"), (-np.inf, "infinity"), (1e200, "overflow in float64")]
+)
+def test_bad_values_are_refused_in_prediction(name, convert, value, message):
+    """NaN, infinity and values whose products overflow raise, wherever they stand."""
+    X, y = make_data()
+    fitted = model(name).fit(convert(X), y)
+    for row in (0, 89):
+        bad = X.copy()
+        bad[row, 3] = value
+        with pytest.raises(ValueError, match=message):
+            fitted.predict(convert(bad))
 
 
 def test_a_grid_search_works():

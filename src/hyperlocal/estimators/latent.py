@@ -10,7 +10,7 @@ import numpy as np
 
 from ..solvers import latent
 from ..threads import Workers, row_blocks
-from ..validation import LabelledRows, check_number
+from ..validation import LabelledRows, check_number, check_values
 from .learned_gate import (
     LearnedGateClassifier,
     Monitor,
@@ -169,6 +169,7 @@ class LatentLocallyLinearSVC(LearnedGateClassifier):
     # ---- prediction ----------------------------------------------------------------------------
 
     def _block_scores(self, X: Any, begin: int, end: int) -> np.ndarray:
+        check_values(X[begin:end])
         scores = latent.class_scores(X[begin:end], *self._model())
         return scores[:, 1:] - scores[:, :1] if scores.shape[1] == 2 else scores
 

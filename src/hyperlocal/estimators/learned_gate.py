@@ -20,7 +20,6 @@ from ..validation import (
     PENALTIES_NEED_SCALES,
     LabelledRows,
     check_labelled_rows,
-    check_magnitude,
     check_n_jobs,
     check_number,
     check_rows,
@@ -121,7 +120,7 @@ class LearnedGateClassifier(CallbackSupportMixin, LocalModel):
         raise NotImplementedError
 
     def _block_scores(self, X: Any, begin: int, end: int) -> np.ndarray:
-        """Scores of some rows, ``(end - begin, n_columns)``."""
+        """Scores of some rows, ``(end - begin, n_columns)``; raises as ``check_values`` does."""
         raise NotImplementedError
 
     # ---- the rest ------------------------------------------------------------------------------
@@ -172,7 +171,7 @@ class LearnedGateClassifier(CallbackSupportMixin, LocalModel):
 
     def _rows_to_score(self, X: Any) -> Any:
         check_is_fitted(self, "classes_")
-        X = check_rows(self, X, reset=False, magnitude=False)
+        X = check_rows(self, X, reset=False, values=False)
         return X.astype(self._weights.dtype, copy=False)
 
     def _row_scores(self, X: Any) -> np.ndarray:
@@ -180,12 +179,8 @@ class LearnedGateClassifier(CallbackSupportMixin, LocalModel):
             return self._scores(X, workers)
 
     def _scores(self, X: Any, workers: Workers) -> np.ndarray:
-        def scores_of(block: tuple[int, int]) -> np.ndarray:
-            check_magnitude(X[slice(*block)])
-            return self._block_scores(X, *block)
-
         blocks = row_blocks(X.shape[0], ROWS_PER_PREDICTION_BLOCK)
-        return np.concatenate(workers.map(scores_of, blocks))
+        return np.concatenate(workers.map(lambda block: self._block_scores(X, *block), blocks))
 
 
 def standard_error(share: float, n_rows: int) -> float:

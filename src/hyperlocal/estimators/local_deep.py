@@ -11,7 +11,7 @@ from .. import _core, trees
 from ..rows import core_rows
 from ..solvers import local_deep
 from ..threads import Workers, row_blocks
-from ..validation import LabelledRows, check_flag, check_number
+from ..validation import LabelledRows, check_flag, check_number, check_values
 from .learned_gate import (
     LearnedGateClassifier,
     Monitor,
@@ -195,7 +195,8 @@ class LocalDeepSVC(LearnedGateClassifier):
         n_trees, _, n_vectors, _ = self._nodes.shape
         scores = np.empty((end - begin, n_trees * (n_vectors - local_deep.FIRST_COLUMN)), X.dtype)
         rows = core_rows(X[begin:end])
-        _core.tree_scores(rows, 0, end - begin, self._nodes, self.depth_, scores)
+        if not _core.tree_scores(rows, 0, end - begin, self._nodes, self.depth_, scores):
+            check_values(X[begin:end])
         return scores
 
     # ---- explanation ---------------------------------------------------------------------------
