@@ -53,18 +53,19 @@ HYPERLOCAL_INLINE void tile_dots(const T* dense, const Index* rows, const T* vec
     for (int j = 0; j < n_vectors; ++j) out[j * apart + r] = sums[r][j].sum();
 }
 
-// Whether the squared norms of all rows are below a limit; NaN and infinity are not.
+// Whether the squared norms of all rows can be multiplied; NaN and infinity cannot.
 template <class T>
-bool are_within(const PaddedRows<T>& x, T limit) {
-  bool within = true;
+bool are_sound(const PaddedRows<T>& x) {
+  const T limit = std::sqrt(std::numeric_limits<T>::max());
+  bool sound = true;
   for (Index i = 0; i < x.size(); ++i) {
     const T* values = x[i].values;
     T norm = 0;
 #pragma omp simd reduction(+ : norm)
     for (Index v = 0; v < x[i].size; ++v) norm += values[v] * values[v];
-    within &= norm < limit;
+    sound &= norm < limit;
   }
-  return within;
+  return sound;
 }
 
 // Rows on their way down one tree. At each level they are kept in the order of their nodes; a
@@ -183,8 +184,7 @@ template <class T>
 bool tree_scores(const Rows<T>& rows, Index begin, Index end, const TreeShape& shape,
                  const T* nodes, Index n_trees, T* out) {
   const Index width = n_trees * shape.n_columns;
-  const T limit = std::sqrt(std::numeric_limits<T>::max());
-  bool within = true;
+  bool sound = true;
   std::fill_n(out, (end - begin) * width, T(0));
   detail::in_walks(rows, begin, end, shape,
                    [&](Index start, const auto& x, auto& walk, Index capacity) {
@@ -196,7 +196,7 @@ bool tree_scores(const Rows<T>& rows, Index begin, Index end, const TreeShape& s
                                     scores[column] += gate * linear[column * capacity];
                                 });
                    });
-  return within;
+  return sound;
 }
 
 // The gate of one tree with hard routing: the nodes of each row's path, root first, and their
