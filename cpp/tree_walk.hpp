@@ -188,6 +188,7 @@ bool tree_scores(const Rows<T>& rows, Index begin, Index end, const TreeShape& s
   std::fill_n(out, (end - begin) * width, T(0));
   detail::in_walks(rows, begin, end, shape,
                    [&](Index start, const auto& x, auto& walk, Index capacity) {
+                     sound &= detail::are_sound(x);
                      for (Index tree = 0; tree < n_trees; ++tree)
                        walk.run(nodes + tree * shape.n_nodes() * shape.block(), x,
                                 [&](Index, Index i, Index, T gate, const T* linear) {
