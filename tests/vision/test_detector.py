@@ -1,36 +1,15 @@
-"""Tests of hyperlocal.vision: windows, training, detection, overlaps."""
+"""Tests of hyperlocal.vision.detector: training, detection, errors."""
 
 import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.svm import LinearSVC
 
-from hyperlocal.vision import (
-    Detections,
-    WindowDetector,
-    match_detections,
-    overlaps,
-    precision_recall,
-    suppress_overlaps,
-)
-from hyperlocal.vision.windows import Windows
+from hyperlocal.vision import WindowDetector, overlaps
+from vision.pictures import make_picture
 
 pytest.importorskip("skimage")
-
-DISC = 1.0 * (np.hypot(*np.mgrid[-8:8, -8:8]) < 6)
-
-
-def make_picture(places=(), size=80, seed=0, zoom=1):
-    """Noise with discs, and their boxes."""
-    picture = 0.1 * np.random.default_rng(seed).normal(size=(size, size))
-    disc = np.kron(DISC, np.ones((zoom, zoom)))
-    side = len(disc)
-    for top, left in places:
-        picture[top : top + side, left : left + side] += disc
-    return picture, np.array([[t, left, t + side, left + side] for t, left in places])
 
 
 def detector(**options):
@@ -58,17 +37,6 @@ def test_it_finds_larger_objects():
     picture, boxes = make_picture([(24, 30)], seed=6, zoom=2)
     found = fitted().detect(picture)
     assert overlaps(boxes[0], found.boxes[:1]).max() > 0.5
-
-
-def test_windows_are_cut_as_they_are_slid():
-    """A box that lies on the cells has the features of its window of the whole picture."""
-    picture, _ = make_picture([(20, 4)])
-    windows = Windows((16, 16), 4, 2, 9, 1.2)
-    places, features = windows.of_level(picture)
-    at = np.flatnonzero((places == [5, 1]).all(axis=1))[0]
-    np.testing.assert_allclose(
-        windows.of_box(picture, np.array([20.0, 4, 36, 20])), features[at], atol=1e-5
-    )
 
 
 def test_hard_negatives_are_added():
@@ -129,38 +97,3 @@ def test_a_missing_scikit_image_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "skimage.feature", None)
     with pytest.raises(ImportError, match=r"hyperlocal\[vision\]"):
         fitted()
-
-
-edges = st.integers(0, 20)
-some_boxes = st.lists(
-    st.tuples(edges, edges, st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=12
-)
-
-
-@given(boxes=some_boxes, limit=st.sampled_from([0.0, 0.3, 0.7]))
-def test_suppression(boxes, limit):
-    """Kept boxes do not overlap too much; each other one overlaps a better one that is kept."""
-    boxes = np.array([[t, left, t + h, left + w] for t, left, h, w in boxes], float)
-    scores = np.random.default_rng(len(boxes)).permutation(len(boxes))
-    kept = suppress_overlaps(boxes, scores, limit)
-    for i in kept:
-        assert (overlaps(boxes[i], boxes[kept[kept != i]]) <= limit).all()
-    for i in set(range(len(boxes))) - set(kept.tolist()):
-        better = kept[scores[kept] > scores[i]]
-        assert (overlaps(boxes[i], boxes[better]) > limit).any()
-
-
-def test_matching_and_the_curve():
-    """An object counts once; the curve ends at the share of objects found."""
-    truth = [np.array([[0, 0, 10, 10]]), np.array([[0, 0, 10, 10], [20, 20, 30, 30]]), []]
-    found = [
-        Detections(np.array([[0, 0, 10, 10], [1, 1, 11, 11]]), np.array([3.0, 2.0])),
-        Detections(np.array([[50, 50, 60, 60]]), np.array([1.0])),
-        Detections(np.empty((0, 4)), np.empty(0)),
-    ]
-    is_right, scores, n_objects = match_detections(found, truth)
-    assert is_right.tolist() == [True, False, False]
-    assert n_objects == 3
-    precision, recall = precision_recall(is_right, scores, n_objects)
-    np.testing.assert_allclose(precision, [1, 1 / 2, 1 / 3])
-    np.testing.assert_allclose(recall, [1 / 3] * 3)
