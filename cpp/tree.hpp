@@ -76,6 +76,8 @@ class PaddedRows {
 
   // The dense rows as a matrix (capacity, stride); null where rows are sparse.
   const T* dense() const { return dense_.empty() ? nullptr : dense_.data(); }
+  // Of the stride, so much is not padding, up to whole registers.
+  Index n_used() const { return n_used_; }
   const RowView<T>& operator[](Index i) const { return views_[i]; }
   Index size() const { return size_; }
 
@@ -83,6 +85,8 @@ class PaddedRows {
   template <class RowOf>
   void load(const Rows<T>& rows, Index count, RowOf row_of) {
     size_ = count;
+    constexpr Index n = lanes_per_register<T>;
+    n_used_ = (rows.width() + n) / n * n;  // with the constant
     if (rows.is_dense()) {
       dense_.resize(static_cast<std::size_t>(capacity_ * stride_));
       for (Index i = 0; i < count; ++i) {
@@ -114,6 +118,7 @@ class PaddedRows {
   Index stride_;
   Index capacity_;
   Index size_ = 0;
+  Index n_used_ = 0;
   RowBuffer<T> buffer_;
   std::vector<T> dense_, values_;
   std::vector<Column> columns_;

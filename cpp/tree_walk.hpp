@@ -33,7 +33,7 @@ Index walkers(Index stride) {
 // vector j at out[j · apart + r]. Each is summed in the same order for any number of rows.
 template <int n_rows, int n_vectors, class T>
 HYPERLOCAL_INLINE void tile_dots(const T* dense, const Index* rows, const T* vectors, Index stride,
-                                 T* out, Index apart) {
+                                 Index n_used, T* out, Index apart) {
   constexpr int n = lanes_per_register<T>;
   const T* x[n_rows];
   Lanes<T, n> sums[n_rows][n_vectors];
@@ -41,7 +41,7 @@ HYPERLOCAL_INLINE void tile_dots(const T* dense, const Index* rows, const T* vec
     x[r] = dense + rows[r] * stride;
     for (auto& sum : sums[r]) sum = Lanes<T, n>::zero();
   }
-  for (Index v = 0; v < stride; v += n) {
+  for (Index v = 0; v < n_used; v += n) {
     Lanes<T, n> weights[n_vectors];
     for (int j = 0; j < n_vectors; ++j) weights[j] = Lanes<T, n>::load(vectors + j * stride + v);
     for (int r = 0; r < n_rows; ++r) {
@@ -125,8 +125,8 @@ class Walk {
       Index k = here.begin;
       if (x.dense() != nullptr) {
         const auto tile = [&](auto n_rows) {
-          tile_dots<n_rows(), count()>(x.dense(), rows + k, vectors, shape_.stride, out + k,
-                                       capacity_);
+          tile_dots<n_rows(), count()>(x.dense(), rows + k, vectors, shape_.stride, x.n_used(),
+                                       out + k, capacity_);
           k += n_rows();
         };
         while (k + 4 <= here.end) tile(std::integral_constant<int, 4>{});
