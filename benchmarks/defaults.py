@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -62,17 +63,17 @@ RULES: dict[str, dict] = {
 
 def training_rows(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Training rows of a set: the standard part, or the half that `confirm` trains on."""
-    return _parts(name)[:2]
+    return parts(name)[:2]
 
 
-def _parts(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def parts(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Training and test rows of a set, without missing values."""
     data = load_dataset(name)
     if data.X_test is None:
-        parts = train_test_split(
+        X_train, X_test, y_train, y_test = train_test_split(
             data.X_train, data.y_train, test_size=0.5, stratify=data.y_train,
             random_state=CONFIRM_SEED,
         )  # fmt: skip
-        X_train, X_test, y_train, y_test = parts
     else:
         X_train, y_train, X_test, y_test = data.X_train, data.y_train, data.X_test, data.y_test
     X_train, X_test = (_complete(X, X_train) for X in (X_train, X_test))
@@ -139,30 +140,30 @@ def confirm(names: list[str]) -> list[dict]:
     rows = []
     contenders = {"LocallyLinearSVC()": LocallyLinearSVC(n_jobs=-1, random_state=0), **peers()}
     for name in names:
-        X_train, y_train, X_test, y_test = _parts(name)
-        draws = list(_draws(*thinned(X_train, y_train, MOST_ROWS, seed=2)))
+        X_train, y_train, X_test, y_test = parts(name)
+        trained_on = list(draws(*thinned(X_train, y_train, MOST_ROWS, seed=2)))
         for method, model in contenders.items():
             errors = []
-            for X, y in draws:
+            for X, y in trained_on:
                 pipeline = make_pipeline(StandardScaler(), model).fit(X, y)
                 errors.append(100 * (1 - pipeline.score(X_test, y_test)))
             spread = {
                 "error": round(float(np.mean(errors)), 3),
                 "sd": round(float(np.std(errors)), 3),
             }
-            rows.append({"set": name, "rule": method, **spread, "draws": len(draws)})
+            rows.append({"set": name, "rule": method, **spread, "draws": len(trained_on)})
         report(rows, name)
     return rows
 
 
-def _draws(X: np.ndarray, y: np.ndarray):
+def draws(X: np.ndarray, y: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Small training parts are noisy: five draws of 90 % of them, the same for all methods."""
     if len(y) >= 2_000:
         yield X, y
         return
     for seed in range(5):
-        parts = train_test_split(X, y, train_size=0.9, stratify=y, random_state=seed)
-        yield parts[0], parts[2]
+        X_part, _, y_part, _ = train_test_split(X, y, train_size=0.9, stratify=y, random_state=seed)
+        yield X_part, y_part
 
 
 def report(rows: list[dict], name: str) -> None:

@@ -29,10 +29,12 @@ from .threads import Workers
 from .validation import LabelledRows
 
 # Of so many rows, or of a ninth of them if that is more, the first round sees all candidates; a
-# third of them goes on to three times the rows.
+# third of them goes on to three times the rows. Where rows are too few for that, the first round
+# sees a third of the folds.
 FEWEST_ROWS = 2_000
 REDUCTION = 3
 FIRST_SHARE = 9
+FEWEST_FINALISTS = 3
 # Solves of the search may stop at a gap that moves no decision; the final fit has its own tol.
 SEARCH_TOL = 1e-2
 # Hundreds of anchors pay where there are few features, with linear local models.
@@ -61,9 +63,14 @@ class Setting:
         return self.scaler, self.n_anchors, self.n_neighbors, self.beta, self.feature_map
 
     @property
+    def is_plain(self) -> bool:
+        """Whether local models see the row as it is."""
+        return self.feature_map is None
+
+    @property
     def size(self) -> tuple[Any, ...]:
         """Smaller is simpler: fewer anchors, the plain map, no scaler, smaller C."""
-        return self.n_anchors, self.feature_map is not None, self.scaler, self.C
+        return self.n_anchors, not self.is_plain, self.scaler, self.C
 
 
 @dataclass
@@ -71,14 +78,19 @@ class Outcome:
     """What is known of a candidate."""
 
     setting: Setting
-    scores: np.ndarray = field(default_factory=lambda: np.zeros(0))  # per fold of the last round
-    n_rows: int = 0  # of the last round
-    seconds: float = 0.0  # of training, per fold of the last round
+    scores: np.ndarray = field(default_factory=lambda: np.zeros(0))  # per fold of the last sample
+    n_rows: int = 0  # of the last sample
+    seconds: float = 0.0  # of training, per fold
 
     @property
     def mean(self) -> float:
         """Mean score over folds."""
         return float(self.scores.mean())
+
+    @property
+    def seen(self) -> tuple[int, int]:
+        """How much it was judged by."""
+        return self.n_rows, len(self.scores)
 
     @property
     def standard_error(self) -> float:
@@ -205,15 +217,19 @@ class Search:
         self._n_judged = 0
         self._rank = rng.random(len(data.target))  # a sample is the rows of smallest rank
 
-    def run(self, settings: list[Setting], sizes: list[int]) -> list[Outcome]:
+    def run(self, settings: list[Setting], sizes: list[int], halving: bool) -> list[Outcome]:
         """Judge all settings on the first sample, the best third of them on the next, and so on."""
         outcomes = [Outcome(setting) for setting in settings]
         entrants = outcomes
         for number, size in enumerate(sizes):
             if number:
-                entrants = sorted(entrants, key=lambda outcome: -outcome.mean)
-                entrants = entrants[: max(2, len(entrants) // REDUCTION)]
-            self._judge(entrants, part_of(self.data, self._sample(size)))
+                entrants = _best_third(entrants)
+            data = part_of(self.data, self._sample(size))
+            splits = self._splits(data)
+            if halving and len(sizes) == 1 and len(entrants) > FEWEST_FINALISTS:
+                self._judge(entrants, data, splits[: max(1, len(splits) // REDUCTION)])
+                entrants = _best_third(entrants)
+            self._judge(entrants, data, splits)
         return outcomes
 
     def _sample(self, size: int) -> np.ndarray:
@@ -225,10 +241,15 @@ class Search:
             chosen.append(rows[: max(2, round(share * len(rows)))])
         return np.concatenate(chosen)
 
-    def _judge(self, outcomes: list[Outcome], data: LabelledRows) -> None:
+    def _splits(self, data: LabelledRows) -> Splits:
         with warnings.catch_warnings():  # classes with fewer rows than folds are no concern here
             warnings.filterwarnings("ignore", message="The least populated class", module="sklearn")
-            splits = list(self.splitter.split(data.X, data.classes[data.target]))
+            return list(self.splitter.split(data.X, data.classes[data.target]))
+
+    def _judge(self, outcomes: list[Outcome], data: LabelledRows, splits: Splits) -> None:
+        """Judge settings by the folds that they have not met yet."""
+        met = len(outcomes[0].scores) if outcomes[0].n_rows == data.X.shape[0] else 0
+        splits = splits[met:]
         groups: dict[tuple[Any, ...], list[Outcome]] = {}
         for outcome in outcomes:
             groups.setdefault(outcome.setting.group, []).append(outcome)
@@ -275,8 +296,9 @@ class Search:
         scores = np.array([scores for scores, _ in found])
         seconds = float(np.mean([seconds for _, seconds in found])) / len(costs)
         for index, outcome in enumerate(group):
-            outcome.scores, outcome.n_rows = scores[:, index], data.X.shape[0]
-            outcome.seconds = seconds
+            before = outcome.scores if outcome.n_rows == data.X.shape[0] else np.zeros(0)
+            outcome.scores = np.append(before, scores[:, index])
+            outcome.n_rows, outcome.seconds = data.X.shape[0], seconds
 
     def _fresh(self, setting: Setting, anchors: np.ndarray | None) -> Any:
         given = {} if anchors is None else {"anchors": anchors}
@@ -284,6 +306,11 @@ class Search:
             n_anchors=setting.n_anchors, n_neighbors=setting.n_neighbors, beta=setting.beta,
             feature_map=setting.feature_map, **given,
         )  # fmt: skip
+
+
+def _best_third(outcomes: list[Outcome]) -> list[Outcome]:
+    n_kept = max(FEWEST_FINALISTS, len(outcomes) // REDUCTION)
+    return sorted(outcomes, key=lambda outcome: -outcome.mean)[:n_kept]
 
 
 class _FoldRows:
@@ -363,10 +390,10 @@ def _labels(data: LabelledRows, rows: np.ndarray) -> np.ndarray:
 
 
 def best_outcome(outcomes: Iterable[Outcome], one_standard_error: bool) -> Outcome:
-    """The highest mean among those who saw the most rows, or the simplest one close to it."""
+    """The highest mean among those who were judged by most, or the simplest one close to it."""
     outcomes = list(outcomes)
-    most = max(outcome.n_rows for outcome in outcomes)
-    finalists = [outcome for outcome in outcomes if outcome.n_rows == most]
+    most = max(outcome.seen for outcome in outcomes)
+    finalists = [outcome for outcome in outcomes if outcome.seen == most]
     best = max(finalists, key=lambda outcome: outcome.mean)
     if not one_standard_error or len(best.scores) < 2:
         return best
@@ -387,14 +414,14 @@ def results_table(outcomes: list[Outcome], scalers: Sequence[Any]) -> dict[str, 
             column[index] = values[name]
         table[f"param_{name}"] = column
     means = np.array([one.mean for one in outcomes])
-    n_rows = np.array([one.n_rows for one in outcomes])
-    # Who saw more rows ranks before who was left behind.
-    order = np.lexsort([-means, -n_rows])
+    n_rows, n_scores = np.array([one.seen for one in outcomes]).T
+    # Who was judged by more ranks before who was left behind.
+    order = np.lexsort([-means, -n_scores, -n_rows])
     ranks = np.empty(len(order), np.int32)
     ranks[order] = np.arange(1, len(order) + 1)
-    n_folds = max(len(one.scores) for one in outcomes)
-    for fold in range(n_folds):
-        table[f"split{fold}_test_score"] = np.array([one.scores[fold] for one in outcomes])
+    for fold in range(n_scores.max()):
+        known = [one.scores[fold] if fold < len(one.scores) else np.nan for one in outcomes]
+        table[f"split{fold}_test_score"] = np.array(known)
     return table | {
         "mean_test_score": means,
         "std_test_score": np.array([one.scores.std() for one in outcomes]),

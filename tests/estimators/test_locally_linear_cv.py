@@ -47,7 +47,12 @@ def test_scores_are_those_of_cross_validation(n_classes):
     X, y = make_blobs(240, centers=n_classes, cluster_std=4.0, random_state=3)
     folds = list(KFold(3, shuffle=True, random_state=0).split(X))
     model = LocallyLinearSVCCV(
-        n_anchors=1, feature_maps=(None,), Cs=(0.1, 1.0, 10.0), cv=folds, random_state=0
+        n_anchors=1,
+        feature_maps=(None,),
+        Cs=(0.1, 1.0, 10.0),
+        cv=folds,
+        search="grid",
+        random_state=0,
     ).fit(X, y)
     for C, mean in zip((0.1, 1.0, 10.0), model.cv_results_["mean_test_score"], strict=True):
         single = LocallyLinearSVC(1, n_neighbors=1, feature_map=None, C=C)
@@ -55,7 +60,7 @@ def test_scores_are_those_of_cross_validation(n_classes):
 
 
 def test_results_are_told_in_the_way_of_scikit_learn(moons):
-    model = LocallyLinearSVCCV(cv=4, n_neighbors=(2, 4), **SMALL).fit(*moons[:2])
+    model = LocallyLinearSVCCV(cv=4, n_neighbors=(2, 4), search="grid", **SMALL).fit(*moons[:2])
     table = model.cv_results_
     assert len(table["params"]) == 2 * 2 + 2 * 2 * 2  # one anchor has one neighbour
     assert {f"split{fold}_test_score" for fold in range(4)} < table.keys()
@@ -69,10 +74,18 @@ def test_halving_judges_few_candidates_on_all_rows(monkeypatch, moons):
     model = LocallyLinearSVCCV(**SMALL).fit(*moons[:2])
     n_rows = model.cv_results_["n_rows"]
     assert set(n_rows) == {100, 300}
-    assert (n_rows == 300).sum() == 2
+    assert (n_rows == 300).sum() == 3
     assert n_rows[model.cv_results_["rank_test_score"] == 1] == 300
     grid = LocallyLinearSVCCV(search="grid", **SMALL).fit(*moons[:2])
     assert set(grid.cv_results_["n_rows"]) == {300}
+
+
+def test_halving_few_rows_judges_most_candidates_by_some_folds(moons):
+    model = LocallyLinearSVCCV(cv=6, **SMALL).fit(*moons[:2])
+    table = model.cv_results_
+    judged = np.isfinite([table[f"split{fold}_test_score"] for fold in range(6)]).sum(axis=0)
+    assert sorted(judged) == [2] * 5 + [6] * 3
+    assert judged[table["rank_test_score"] == 1] == 6
 
 
 def test_any_scorer_will_do(moons):

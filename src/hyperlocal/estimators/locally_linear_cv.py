@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import get_scorer
 
+from ..anchors import default_n_anchors
 from ..features import transformed
 from ..progress import EpochMonitor
 from ..selection import (
@@ -56,8 +57,8 @@ class LocallyLinearSVCCV(LocalModel):
     Parameters
     ----------
     n_anchors : sequence of int, int or "auto", default="auto"
-        Numbers of local models to try. "auto" is 1, ``max(8, √N/4)`` and, up to 32 features,
-        ``min(400, N/25)``.
+        Numbers of local models to try. "auto" is 1, ``max(8, √N/4)`` and, up to 32 features and
+        for the plain map only, ``min(400, N/25)``.
     feature_maps : sequence, default=(None, "auto")
         Maps to try, as in :class:`LocallyLinearSVC`. A transformer is fitted to all rows at once:
         one that looks at labels belongs in ``scalers`` or in a pipeline around this estimator.
@@ -69,10 +70,11 @@ class LocallyLinearSVCCV(LocalModel):
         ``(None, RelevanceScaler())``.
     cv : int, splitter, iterable or None, default=None
         Number of shuffled, stratified folds (None: five, or three from 5,000 rows on); or an object
-        whose ``split(X, y)`` gives pairs of row numbers; or such pairs, for all rows (no halving).
+        whose ``split(X, y)`` gives pairs of row numbers; or such pairs, for all rows.
     search : {"halving", "grid"}, default="halving"
-        "halving" judges all candidates on a ninth of the rows (at least 2,000), a third of them on
-        three times as many, and so on. "grid" judges all of them on all rows.
+        "halving" judges all candidates on a ninth of the rows (at least 2,000), the best third of
+        them on three times as many, and so on; with fewer rows, all candidates on a third of the
+        folds and the best third on the others. "grid" judges all of them on everything.
     one_standard_error : bool, default=False
         Choose the simplest candidate whose score is within one standard error of the best: fewest
         anchors, then the plainest map, then the smallest ``C``.
@@ -226,15 +228,19 @@ class_weight, n_jobs, random_state
             numbers, _numbers("n_neighbors", self.n_neighbors), list(self.betas),
             list(self.feature_maps), len(self.scalers), list(self.Cs),
         )  # fmt: skip
+        if isinstance(self.n_anchors, str):  # many anchors that see products would be too many
+            usual = default_n_anchors(n_rows)
+            settings = [one for one in settings if one.n_anchors <= usual or one.is_plain]
         splitter = self._splitter(data, rng)
-        halving = self.search == "halving" and not isinstance(splitter, GivenFolds)
-        sizes = sample_sizes(n_rows, len(settings), halving, fewest=4 * max(numbers))
+        halving = self.search == "halving"
+        samples = halving and not isinstance(splitter, GivenFolds)
+        sizes = sample_sizes(n_rows, len(settings), samples, fewest=4 * max(numbers))
         monitor = EpochMonitor(self, len(settings) * len(sizes), self.verbose, task="candidates")
         scorer = get_scorer("accuracy" if self.scoring is None else self.scoring)
         with Workers(self.n_jobs) as workers:
             return Search(
                 plain, list(self.scalers), data, splitter, scorer, workers, rng, monitor
-            ).run(settings, sizes)
+            ).run(settings, sizes, halving)
 
     def _splitter(self, data: LabelledRows, rng: np.random.Generator) -> Any:
         if hasattr(self.cv, "split"):
