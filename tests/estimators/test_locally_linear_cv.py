@@ -42,8 +42,10 @@ def test_the_final_model_is_a_plain_one(moons):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_scores_are_those_of_cross_validation(n_classes):
-    """Shared codes, warm starts and the looser tolerance leave decisions as they are."""
+def test_scores_are_those_of_cross_validation(monkeypatch, n_classes):
+    """Shared codes and warm starts leave decisions as they are."""
+    monkeypatch.setattr(selection, "SEARCH_TOL", 1e-8)
+    exact = {"tol": 1e-8, "max_iter": 10**5}
     X, y = make_blobs(240, centers=n_classes, cluster_std=4.0, random_state=3)
     folds = list(KFold(3, shuffle=True, random_state=0).split(X))
     model = LocallyLinearSVCCV(
@@ -52,11 +54,11 @@ def test_scores_are_those_of_cross_validation(n_classes):
         Cs=(0.1, 1.0, 10.0),
         cv=folds,
         search="grid",
-        random_state=0,
-    ).fit(X, y)
+        random_state=0, **exact,
+    ).fit(X, y)  # fmt: skip
     for C, mean in zip((0.1, 1.0, 10.0), model.cv_results_["mean_test_score"], strict=True):
-        single = LocallyLinearSVC(1, n_neighbors=1, feature_map=None, C=C)
-        assert abs(cross_val_score(single, X, y, cv=folds).mean() - mean) <= 0.01
+        single = LocallyLinearSVC(1, n_neighbors=1, feature_map=None, C=C, **exact)
+        assert cross_val_score(single, X, y, cv=folds).mean() == pytest.approx(mean, abs=1e-12)
 
 
 def test_results_are_told_in_the_way_of_scikit_learn(moons):
