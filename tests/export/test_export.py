@@ -32,9 +32,11 @@ from hyperlocal import (
     LocalCodingSVC,
     LocalDeepSVC,
     LocallyLinearSVC,
+    LocallyLinearSVCCV,
     NeighborhoodSVC,
     PegasosSVC,
     ProfileSVC,
+    RelevanceScaler,
     SupervisedAnchorSVC,
 )
 from hyperlocal.export import NUMPY_PREDICTOR, numpy_predict, save_numpy, to_numpy, to_onnx
@@ -59,6 +61,9 @@ MODELS = {
     "columns": local(code_on=[0, -2]),
     "features": local(code_on="features"),
     "codes": LocalCodingSVC(9, random_state=0),
+    "chosen": LocallyLinearSVCCV(
+        (1, 6), Cs=(3.0,), scalers=(RelevanceScaler(random_state=0),), random_state=0
+    ),
     "supervised": SupervisedAnchorSVC(6, n_neighbors=3, anchor_epochs=1, random_state=0),
     "landmarks": LandmarkSVC(3, random_state=0),
     "stages": LandmarkSVC(

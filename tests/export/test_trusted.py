@@ -23,10 +23,12 @@ from hyperlocal import (
     LocalCodingSVC,
     LocalDeepSVC,
     LocallyLinearSVC,
+    LocallyLinearSVCCV,
     NeighborhoodSVC,
     PegasosRegressor,
     PegasosSVC,
     ProfileSVC,
+    RelevanceScaler,
     SupervisedAnchorSVC,
 )
 from hyperlocal.export import TRUSTED_TYPES
@@ -38,6 +40,8 @@ ESTIMATORS = [
     LocallyLinearSVC(feature_map="nystroem", code_on=PCA(2), warm_start=True, **FEW),
     LocallyLinearSVC(feature_map="additive_chi2", code_on=[0, 1], **FEW),
     LocallyLinearSVC(solver="sgd", feature_map=None, **FEW),
+    LocallyLinearSVCCV((1, 6), Cs=(0.3, 3.0), scalers=(None, RelevanceScaler()), random_state=0),
+    RelevanceScaler(random_state=0),
     LocalCodingSVC(**FEW),
     SupervisedAnchorSVC(anchor_epochs=1, **FEW),
     SupervisedAnchorSVC(anchor_epochs=1, anchor_solver="sgd", **FEW),

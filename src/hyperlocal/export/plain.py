@@ -34,6 +34,7 @@ from ..gates import ConstantGate, Gate
 from ..inspection import split_pipeline
 from ..landmarks import LandmarkMap
 from ..metric_learning import MEGM
+from ..relevance import RelevanceScaler
 
 
 @dataclass
@@ -89,6 +90,9 @@ def plain_model(estimator: Any, *, with_steps: bool = True) -> PlainModel:
         )
     dtype = model._weights.dtype
     before = plain_steps(steps, dtype) if steps is not None and with_steps else []
+    scaler = getattr(model, "scaler_", None)  # the one that a search chose
+    if scaler is not None:
+        before = [*before, *plain_steps(scaler, dtype)]
     if isinstance(model, LocalDeepSVC):
         facts, arrays = _tree(model)
     elif isinstance(model, LatentLocallyLinearSVC):
@@ -247,6 +251,7 @@ _SCALERS = {
     RobustScaler: _robust,
     MinMaxScaler: _min_max,
     MaxAbsScaler: lambda scaler: (1 / scaler.scale_, 0),
+    RelevanceScaler: lambda scaler: (scaler.scale_, 0),
 }
 
 
