@@ -299,6 +299,7 @@ MADE = {
     "csr": _core.RowsFloat64,
     "lifted": _core.LiftedFloat64,
     "dual": _core.DualFloat64,
+    "tree scores": bool,
     "gate": _core.MovingGateFloat64,
     "nearest": _core.NearestFloat64,
     "neighborhood": _core.NeighborhoodFloat64,
