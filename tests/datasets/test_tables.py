@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from hyperlocal.datasets import read_table
+from hyperlocal.datasets import read_raw, read_table
 
 
 def test_compressed_table(tmp_path):
@@ -26,7 +26,7 @@ def test_compressed_table(tmp_path):
         ("header.csv", b"a,b,c\n", "a header but no rows"),
         ("single.csv", b"1\n2\n", "only one column"),
         ("latin.csv", b"a,b\n\xe9\xe8,1\n", "not a text file in UTF-8"),
-        ("table.parquet", b"PAR1", "save it as .csv or .npz"),
+        ("table.feather", b"FEA1", "save it as .csv, .npz or .parquet"),
     ],
 )
 def test_unusable_files_are_named(name, content, message, tmp_path):
@@ -101,3 +101,31 @@ def test_npz_missing_values_in_the_test_part(tmp_path):
     np.savez(tmp_path / "a.npz", X_train=X, y_train=[0, 1], X_test=X / [1, np.nan], y_test=[0, 1])
     with pytest.raises(ValueError, match="2 test rows have missing"):
         read_table(tmp_path / "a.npz")
+
+
+def test_raw_rows_are_not_encoded(write):
+    """Text stays text; the target is left out; columns can be chosen by name, in any order."""
+    path = write("a.csv", "size,fur,tame\n1,long,yes\n2,short,no\n")
+    rows = read_raw(path)
+    assert rows.X.tolist() == [[1.0, "long"], [2.0, "short"]]
+    assert (rows.columns, rows.text_columns, rows.target) == (("size", "fur"), (1,), "tame")
+    chosen = read_raw(path, columns=["fur", "size"])
+    assert chosen.X.tolist() == [["long", 1.0], ["short", 2.0]]
+    assert chosen.y is None
+    with pytest.raises(ValueError, match="lacks 1 of the 1 columns needed: 'age'"):
+        read_raw(path, columns=["age"])
+
+
+def test_raw_rows_of_npz(tmp_path):
+    """X alone needs no labels; of two parts the one asked for is taken."""
+    np.savez(tmp_path / "a.npz", X=np.eye(2))
+    assert read_raw(tmp_path / "a.npz").y is None
+    np.savez(tmp_path / "b.npz", X_train=np.eye(2), y_train=[0, 1], X_test=np.eye(2), y_test=[1, 0])
+    for part, labels in (("train", [0, 1]), ("test", [1, 0])):
+        assert read_raw(tmp_path / "b.npz", part=part).y.tolist() == labels
+
+
+def test_a_column_number_makes_no_header(write):
+    """The target "0" is a column, even where the first row has a 0."""
+    data = read_table(write("a.csv", "0,1.5\n1,2.5\n0,3.5\n"), target="0")
+    assert data.y_train.tolist() == [0, 1, 0]

@@ -1,23 +1,26 @@
-"""Data: named benchmark sets, readers of CSV, LIBSVM and npz files, and synthetic sets.
+"""Data: named benchmark sets, readers of CSV, LIBSVM, npz and parquet files, and synthetic sets.
 
 Everything comes back as a :class:`Dataset`: training rows, and test rows where a standard split
 exists. Three ways in:
 
 - :func:`load_dataset` finds a benchmark set by name, in a local folder or at OpenML;
-- :func:`read_table` reads a user's own file, whatever its format;
+- :func:`read_table` reads a user's own file, whatever its format, and :func:`read_raw` reads it
+  without encoding text;
 - :func:`make_banana`, :func:`make_sines`, :func:`make_spiral` and :func:`make_xor` draw small
   problems in the plane.
 
-One way through the files: dataset → text → delimited, svmlight → tables → benchmark.
+One way through the files: dataset → text → columns → delimited, parquet, svmlight → tables
+→ benchmark.
 """
 
 from .benchmark import known_datasets, load_dataset
 from .dataset import Dataset, is_sparse
 from .synthetic import make_banana, make_sines, make_spiral, make_xor
-from .tables import read_table
+from .tables import RawRows, read_raw, read_table
 
 __all__ = [
     "Dataset",
+    "RawRows",
     "is_sparse",
     "known_datasets",
     "load_dataset",
@@ -25,5 +28,6 @@ __all__ = [
     "make_sines",
     "make_spiral",
     "make_xor",
+    "read_raw",
     "read_table",
 ]

@@ -7,7 +7,6 @@ out which columns are text, and to keep numbers as numbers and text as text.
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -15,10 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .dataset import REMEDY_FOR_MISSING, Dataset, tidy_labels
-from .text import SAMPLE_LINES, is_missing, open_text, records, table_name, to_float, to_floats
+from .columns import Table
+from .text import SAMPLE_LINES, open_text, records, to_float, to_floats
 
-_MAX_CATEGORIES = 256  # more one-hot columns than that are rarely meant: an id, a date, a typo
 _CHUNK_ROWS = 20_000  # strings of so many rows are held at once, not the whole file
 
 
@@ -32,34 +30,14 @@ class _Layout:
     has_header: bool
 
 
-@dataclass(frozen=True)
-class _Columns:
-    """The columns of a table, numbers or text, and the line of the file each row stands in."""
-
-    values: list[np.ndarray]
-    lines: np.ndarray
-
-
-def read_delimited(path: Path, target: str | int | None) -> Dataset:
-    """Read a table of columns, of which ``target`` (default: the last) holds the labels."""
+def read_delimited(path: Path, target: str | int | None = None) -> Table:
+    """Read a table of columns; a ``target`` that stands in the first line makes it a header."""
     layout = _find_layout(path, target)
-    label_column = _column_index(layout, target)
-    feature_columns = [j for j in range(len(layout.names)) if j != label_column]
     numbers = _read_numbers(layout)
     if numbers is not None:
-        feature_columns = _without_row_numbers(layout, feature_columns, numbers[:, 0])
-        names = tuple(layout.names[j] for j in feature_columns)
-        y = tidy_labels(numbers[:, label_column])
-        return Dataset(table_name(path), numbers[:, feature_columns], y, feature_names=names)
-    is_text = _find_text_columns(layout)
-    # Labels stay text here, so that a missing label is not confused with a number.
-    is_text[label_column] = True
-    columns = _read_columns(layout, is_text)
-    y = _labels(layout, columns, label_column)
-    _refuse_missing_numbers(layout, columns, feature_columns)
-    feature_columns = _without_row_numbers(layout, feature_columns, columns.values[0])
-    X, names = _encode_features(layout, columns, feature_columns)
-    return Dataset(table_name(path), X, y, feature_names=names)
+        return Table(path, layout.names, list(numbers.T), None, layout.has_header)
+    values, lines = _read_columns(layout, _find_text_columns(layout))
+    return Table(path, layout.names, values, lines, layout.has_header)
 
 
 def _find_layout(path: Path, target: str | int | None) -> _Layout:
@@ -102,7 +80,7 @@ def _is_header(
     first: Sequence[str], others: Sequence[Sequence[str]], target: str | int | None
 ) -> bool:
     """Tell column names from a first row of data."""
-    if isinstance(target, str) and target in first:
+    if isinstance(target, str) and target in first and not _is_column_number(target, len(first)):
         return True
     if _counts_from_zero(first):
         return True
@@ -112,28 +90,14 @@ def _is_header(
     return not any(cell == name for row in others for cell, name in zip(row, first, strict=False))
 
 
+def _is_column_number(target: str, n_columns: int) -> bool:
+    return target.isdecimal() and int(target) < n_columns
+
+
 def _counts_from_zero(cells: Sequence[str]) -> bool:
     """Recognise the header "0,1,2,…" that data frames without names are written with."""
     leading = list(cells[:-1])
     return len(leading) > 3 and leading == [str(j) for j in range(len(leading))]
-
-
-def _column_index(layout: _Layout, target: str | int | None) -> int:
-    names = layout.names
-    if target is None:
-        return len(names) - 1
-    if isinstance(target, str) and target in names:
-        return names.index(target)
-    try:
-        index = int(target)
-    except ValueError:
-        index = len(names)
-    if not -len(names) <= index < len(names):
-        raise ValueError(
-            f"{layout.path}: no column {target!r}; columns are {', '.join(names)} "
-            f"(or numbers 0 to {len(names) - 1})"
-        )
-    return index % len(names)
 
 
 def _chunks(layout: _Layout) -> Iterator[tuple[Sequence[int], list[Sequence[str]]]]:
@@ -176,22 +140,6 @@ def _read_numbers(layout: _Layout) -> np.ndarray | None:
     return numbers if as_expected else None
 
 
-def _without_row_numbers(
-    layout: _Layout, feature_columns: list[int], first: np.ndarray
-) -> list[int]:
-    """Leave out a nameless first column of row numbers, which data frames are written with.
-
-    Where rows are sorted by class, such a column would give the labels away.
-    """
-    is_index = (
-        layout.names[0] == ""
-        and first.dtype.kind == "f"
-        and np.array_equal(first, np.round(first))
-        and len(np.unique(first)) == len(first)
-    )
-    return [j for j in feature_columns if j != 0] if is_index else feature_columns
-
-
 def _find_text_columns(layout: _Layout) -> np.ndarray:
     is_text = np.zeros(len(layout.names), dtype=bool)
     for _, columns in _chunks(layout):
@@ -200,7 +148,8 @@ def _find_text_columns(layout: _Layout) -> np.ndarray:
     return is_text
 
 
-def _read_columns(layout: _Layout, is_text: np.ndarray) -> _Columns:
+def _read_columns(layout: _Layout, is_text: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+    """Values of every column, and the line of the file each row stands in."""
     lines: list[int] = []
     pieces: list[list[np.ndarray]] = [[] for _ in layout.names]
     for chunk_lines, columns in _chunks(layout):
@@ -208,77 +157,4 @@ def _read_columns(layout: _Layout, is_text: np.ndarray) -> _Columns:
         for j, cells in enumerate(columns):
             numbers = None if is_text[j] else to_floats(cells)
             pieces[j].append(np.char.strip(cells) if numbers is None else numbers)
-    return _Columns([np.concatenate(piece) for piece in pieces], np.array(lines))
-
-
-def _labels(layout: _Layout, columns: _Columns, label_column: int) -> np.ndarray:
-    cells = columns.values[label_column]
-    missing = np.flatnonzero([is_missing(cell) for cell in cells])
-    if missing.size:
-        raise ValueError(
-            f"{layout.path}, line {columns.lines[missing[0]]}: no label in column "
-            f"{layout.names[label_column]!r} ({missing.size} rows in all); drop those rows"
-        )
-    return tidy_labels(cells)
-
-
-def _refuse_missing_numbers(
-    layout: _Layout, columns: _Columns, feature_columns: Sequence[int]
-) -> None:
-    n_bad = np.zeros(len(columns.lines), dtype=np.int64)
-    for j in feature_columns:
-        if columns.values[j].dtype.kind == "f":
-            n_bad += ~np.isfinite(columns.values[j])
-    rows = np.flatnonzero(n_bad)
-    if not rows.size:
-        return
-    row = rows[0]
-    column = next(
-        layout.names[j]
-        for j in feature_columns
-        if columns.values[j].dtype.kind == "f" and not np.isfinite(columns.values[j][row])
-    )
-    raise ValueError(
-        f"{layout.path}: {rows.size} rows have missing or infinite values (the first is line "
-        f"{columns.lines[row]}, column {column!r}); {REMEDY_FOR_MISSING}"
-    )
-
-
-def _encode_features(
-    layout: _Layout, columns: _Columns, feature_columns: Sequence[int]
-) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return numbers as they are and text one-hot, with a name for every column."""
-    blocks: list[np.ndarray] = []
-    names: list[str] = []
-    for j in feature_columns:
-        values = columns.values[j]
-        if values.dtype.kind == "f":
-            blocks.append(values[:, np.newaxis])
-            names.append(layout.names[j])
-            continue
-        categories, codes = np.unique(values, return_inverse=True)
-        _check_categories(layout, columns, j, categories)
-        blocks.append(np.eye(len(categories))[codes])
-        names.extend(f"{layout.names[j]}={category}" for category in categories)
-    return np.hstack(blocks), tuple(names)
-
-
-def _check_categories(layout: _Layout, columns: _Columns, j: int, categories: np.ndarray) -> None:
-    line, cell = _first_text_cell(columns, j)
-    where = f"{layout.path}, line {line}, column {layout.names[j]!r}"
-    if re.fullmatch(r"[-+]?\d+,\d+", cell):
-        raise ValueError(f"{where}: {cell!r} has a decimal comma; write a point")
-    if len(categories) > _MAX_CATEGORIES:
-        raise ValueError(
-            f"{where}: {cell!r} is not a number, and as text the column has {len(categories)} "
-            "different values, too many to one-hot encode; correct it or drop the column"
-        )
-
-
-def _first_text_cell(columns: _Columns, j: int) -> tuple[int, str]:
-    """Return the cell that makes column ``j`` one of text, and its line."""
-    return next(
-        (int(line), str(cell))
-        for line, cell in zip(columns.lines, columns.values[j], strict=True)
-        if to_float(cell) is None and not is_missing(cell)
-    )
+    return [np.concatenate(piece) for piece in pieces], np.array(lines)

@@ -1,4 +1,7 @@
-"""A user's own file: :func:`read_table` finds out its format; npz files are read here.
+"""A user's own file, of whatever format; npz files are read here.
+
+:func:`read_table` gives labelled rows, ready for a classifier. :func:`read_raw` gives the rows as
+the file has them, text as text and labels if there are any, for a pipeline that encodes them.
 
 A file that cannot be used is refused with a ``ValueError`` that names the file, the line and
 column where possible, and what to do.
@@ -6,21 +9,25 @@ column where possible, and what to do.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from .columns import Table
 from .dataset import REMEDY_FOR_MISSING, Dataset, Rows, csr_rows, is_sparse, tidy_labels
 from .delimited import read_delimited
+from .parquet import read_parquet
 from .svmlight import looks_like_svmlight, read_svmlight
 from .text import table_name
 
-_BINARY_FORMATS = (".parquet", ".feather", ".xlsx", ".xls", ".h5", ".hdf5", ".mat", ".pkl")
+_BINARY_FORMATS = (".feather", ".xlsx", ".xls", ".h5", ".hdf5", ".mat", ".pkl")
 
 
 def read_table(path: str | Path, *, target: str | int | None = None) -> Dataset:
-    """Read labelled rows from a CSV, LIBSVM (svmlight) or npz file.
+    """Read labelled rows from a CSV, LIBSVM (svmlight), npz or parquet file.
 
     Parameters
     ----------
@@ -30,6 +37,7 @@ def read_table(path: str | Path, *, target: str | int | None = None) -> Dataset:
         - text: LIBSVM if every line reads ``label index:value …``, else a table of columns
           separated by comma, semicolon, tab, bar or spaces, with or without a header line.
           May be compressed (``.gz``, ``.bz2``).
+        - ``.parquet``: a table of columns; needs pyarrow.
     target : str or int, optional
         The label column of a table: its name, or its number from 0 (negative: from the end).
         Default: the last column.
@@ -61,21 +69,158 @@ def read_table(path: str | Path, *, target: str | int | None = None) -> Dataset:
     >>> cats.y_train
     array(['yes', 'yes', 'no'], dtype='<U3')
     """
+    path = _existing(path)
+    if path.suffix == ".npz":
+        _refuse_target(path, target)
+        return _refuse_missing(path, read_npz(path))
+    if _is_svmlight(path):
+        _refuse_target(path, target)
+        return _refuse_missing(path, read_svmlight(path))
+    return _read_columns(path, target).encoded(target)
+
+
+@dataclass(frozen=True)
+class RawRows:
+    """Rows as a file has them: nothing encoded, nothing scaled.
+
+    Attributes
+    ----------
+    name : str
+        What to call the data in a table.
+    X : ndarray or CSR array of shape (n_rows, n_columns)
+        Objects if some columns are text, else numbers.
+    y : ndarray of shape (n_rows,), or None
+    columns : tuple of str, or None
+        Names of the columns of ``X``; None if the format has no names.
+    target : str or None
+        Name of the label column, in a table.
+    text_columns : tuple of int
+        Columns of ``X`` that are text.
+    has_names : bool
+        Whether the names come from the file.
+    """
+
+    name: str
+    X: Rows
+    y: np.ndarray | None
+    columns: tuple[str, ...] | None = None
+    target: str | None = None
+    text_columns: tuple[int, ...] = ()
+    has_names: bool = False
+
+
+def read_raw(
+    path: str | Path, *, target: str | int | None = None, columns: Sequence[str] | None = None,
+    part: str = "train",
+) -> RawRows:  # fmt: skip
+    """Read rows as they are, to be encoded by a pipeline.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file of the formats of :func:`read_table`. An npz file may hold ``X`` alone.
+    target : str or int, optional
+        The label column of a table, by name or number. Default: the last, or none if ``columns``
+        are given.
+    columns : sequence of str, optional
+        The columns of ``X``, in this order; others are left out. A table without names that has
+        just as many columns, besides the target, is taken as it is. Default: all but the labels.
+    part : {"train", "test"}, default="train"
+        Which part of an npz file that has both.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from hyperlocal.datasets import read_raw
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "cats.csv")
+    ...     _ = path.write_text("weight,fur,tame\\n4.1,long,yes\\n3.2,short,yes\\n9.5,long,no\\n")
+    ...     cats = read_raw(path)
+    >>> cats.columns, cats.text_columns, cats.target
+    (('weight', 'fur'), (1,), 'tame')
+    """
+    path = _existing(path)
+    name = table_name(path)
+    if path.suffix == ".npz":
+        _refuse_target(path, target)
+        return _raw_npz(path, part)
+    if _is_svmlight(path):
+        _refuse_target(path, target)
+        data = _refuse_missing(path, read_svmlight(path))
+        return RawRows(name, data.X_train, data.y_train)
+    # A known column name in the first line tells that it is a header.
+    known = columns[0] if columns and not isinstance(target, str) else target
+    table = _read_columns(path, known)
+    label_column = table.column(target) if columns is None or target is not None else None
+    chosen = table.features(label_column)
+    if columns is not None:
+        chosen = _find_columns(table, columns, chosen)
+    return RawRows(
+        name,
+        table.rows(chosen),
+        None if label_column is None else table.labels(label_column),
+        tuple(table.names[j] for j in chosen),
+        None if label_column is None else table.names[label_column],
+        tuple(place for place, j in enumerate(chosen) if table.is_text(j)),
+        table.has_names,
+    )
+
+
+def _find_columns(table: Table, columns: Sequence[str], others: list[int]) -> list[int]:
+    if not table.has_names and len(others) == len(columns):
+        return others
+    missing = [name for name in columns if name not in table.names]
+    if missing:
+        shown = ", ".join(repr(name) for name in missing[:5]) + (", …" if missing[5:] else "")
+        raise ValueError(
+            f"{table.path}: lacks {len(missing)} of the {len(columns)} columns needed: {shown}; "
+            f"columns are {', '.join(table.names)}"
+        )
+    return [table.names.index(name) for name in columns]
+
+
+def _existing(path: str | Path) -> Path:
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file")
     if path.suffix in _BINARY_FORMATS:
-        raise ValueError(f"{path}: {path.suffix} files are not read; save it as .csv or .npz")
-    if path.suffix == ".npz":
-        _refuse_target(path, target)
-        return _refuse_missing(path, read_npz(path))
+        raise ValueError(
+            f"{path}: {path.suffix} files are not read; save it as .csv, .npz or .parquet"
+        )
+    return path
+
+
+def _is_svmlight(path: Path) -> bool:
+    return path.suffix != ".parquet" and _as_text(path, looks_like_svmlight)
+
+
+def _read_columns(path: Path, target: str | int | None) -> Table:
+    if path.suffix == ".parquet":
+        return read_parquet(path)
+    return _as_text(path, lambda path: read_delimited(path, target))
+
+
+def _as_text(path: Path, read: Callable[[Path], Any]) -> Any:
     try:
-        if looks_like_svmlight(path):
-            _refuse_target(path, target)
-            return _refuse_missing(path, read_svmlight(path))
-        return read_delimited(path, target)
+        return read(path)
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: not a text file in UTF-8; save it as .csv or .npz") from error
+
+
+def _raw_npz(path: Path, part: str) -> RawRows:
+    arrays = _npz_arrays(path)
+    if "X" in arrays and "y" not in arrays:
+        n_rows = len(arrays["X"])
+        data = Dataset(
+            table_name(path), arrays["X"], np.zeros(n_rows), feature_names=_stored_names(arrays)
+        )
+        return RawRows(data.name, _refuse_missing(path, data).X_train, None, data.feature_names)
+    data = _refuse_missing(path, read_npz(path))
+    X, y = data.X_train, data.y_train
+    if part == "test" and data.X_test is not None and data.y_test is not None:
+        X, y = data.X_test, data.y_test
+    return RawRows(data.name, X, y, data.feature_names, has_names=data.feature_names is not None)
 
 
 def _refuse_target(path: Path, target: str | int | None) -> None:

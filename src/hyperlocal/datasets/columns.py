@@ -1,0 +1,174 @@
+"""A :class:`Table` of named columns, numbers or text, as its file has them.
+
+Readers of tables (delimited text, parquet) make one. From there it is either encoded at once, by
+:meth:`Table.encoded`, or handed on as it is to a pipeline that stores its encoding with the model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .dataset import REMEDY_FOR_MISSING, Dataset, tidy_labels
+from .text import is_missing, table_name, to_float
+
+MAX_CATEGORIES = 256  # more one-hot columns than that are rarely meant: an id, a date, a typo
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of a file.
+
+    Attributes
+    ----------
+    path : Path
+    names : tuple of str
+        "column 0", "column 1", … if the file has no names.
+    values : list of ndarray of shape (n_rows,)
+        float64 with NaN where a number is missing, or text.
+    lines : ndarray of shape (n_rows,), or None
+        The line of the file each row stands in; None if the file has no lines.
+    has_names : bool
+        Whether the names come from the file.
+    """
+
+    path: Path
+    names: tuple[str, ...]
+    values: list[np.ndarray]
+    lines: np.ndarray | None = None
+    has_names: bool = True
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.values[0])
+
+    def is_text(self, column: int) -> bool:
+        """Whether a column holds text."""
+        return self.values[column].dtype.kind != "f"
+
+    def place(self, row: int) -> str:
+        """Where a row stands in the file, in words."""
+        return f"row {row}, counted from 0" if self.lines is None else f"line {self.lines[row]}"
+
+    def column(self, target: str | int | None) -> int:
+        """Number of the column with this name or number; of the last one by default."""
+        if target is None:
+            return len(self.names) - 1
+        if isinstance(target, str) and target in self.names:
+            return self.names.index(target)
+        try:
+            index = int(target)
+        except ValueError:
+            index = len(self.names)
+        if not -len(self.names) <= index < len(self.names):
+            raise ValueError(
+                f"{self.path}: no column {target!r}; columns are {', '.join(self.names)} "
+                f"(or numbers 0 to {len(self.names) - 1})"
+            )
+        return index % len(self.names)
+
+    def features(self, label_column: int | None) -> list[int]:
+        """All columns but the labels and a nameless first one of row numbers.
+
+        Data frames are written with such numbers. Where rows are sorted by class, they would give
+        the labels away.
+        """
+        first = self.values[0]
+        is_index = (
+            self.names[0] == ""
+            and not self.is_text(0)
+            and np.array_equal(first, np.round(first))
+            and len(np.unique(first)) == len(first)
+        )
+        left_out = {label_column, 0 if is_index else None}
+        return [j for j in range(len(self.names)) if j not in left_out]
+
+    def labels(self, column: int) -> np.ndarray:
+        """The labels in a column; refused if some are missing."""
+        cells = self.values[column]
+        missing = (
+            np.flatnonzero([is_missing(cell) for cell in cells])
+            if self.is_text(column)
+            else np.flatnonzero(np.isnan(cells))
+        )
+        if missing.size:
+            raise ValueError(
+                f"{self.path}, {self.place(missing[0])}: no label in column "
+                f"{self.names[column]!r} ({missing.size} rows in all); drop those rows"
+            )
+        return tidy_labels(cells)
+
+    def rows(self, columns: Sequence[int]) -> np.ndarray:
+        """Columns side by side, not encoded: float64, or objects if some are text.
+
+        Refused if a number is missing or a text column has too many different values.
+        """
+        self._refuse_missing_numbers(columns)
+        texts = [j for j in columns if self.is_text(j)]
+        if not texts:
+            return np.column_stack([self.values[j] for j in columns])
+        for j in texts:
+            self._check_categories(j, np.unique(self.values[j]))
+        rows = np.empty((self.n_rows, len(columns)), dtype=object)
+        for place, j in enumerate(columns):
+            rows[:, place] = self.values[j]
+        return rows
+
+    def encoded(self, target: str | int | None) -> Dataset:
+        """Labels, numbers as they are, and text one-hot with a name for every column."""
+        label_column = self.column(target)
+        y = self.labels(label_column)
+        columns = self.features(label_column)
+        self._refuse_missing_numbers(columns)
+        blocks: list[np.ndarray] = []
+        names: list[str] = []
+        for j in columns:
+            values = self.values[j]
+            if not self.is_text(j):
+                blocks.append(values[:, np.newaxis])
+                names.append(self.names[j])
+                continue
+            categories, codes = np.unique(values, return_inverse=True)
+            self._check_categories(j, categories)
+            blocks.append(np.eye(len(categories))[codes])
+            names.extend(f"{self.names[j]}={category}" for category in categories)
+        return Dataset(table_name(self.path), np.hstack(blocks), y, feature_names=tuple(names))
+
+    def _refuse_missing_numbers(self, columns: Sequence[int]) -> None:
+        numeric = [j for j in columns if not self.is_text(j)]
+        n_bad = np.zeros(self.n_rows, dtype=np.int64)
+        for j in numeric:
+            n_bad += ~np.isfinite(self.values[j])
+        rows = np.flatnonzero(n_bad)
+        if not rows.size:
+            return
+        column = next(self.names[j] for j in numeric if not np.isfinite(self.values[j][rows[0]]))
+        raise ValueError(
+            f"{self.path}: {rows.size} rows have missing or infinite values (the first is "
+            f"{self.place(rows[0])}, column {column!r}); {REMEDY_FOR_MISSING}"
+        )
+
+    def _check_categories(self, j: int, categories: np.ndarray) -> None:
+        row, cell = self._first_text_cell(j)
+        where = f"{self.path}, {self.place(row)}, column {self.names[j]!r}"
+        if re.fullmatch(r"[-+]?\d+,\d+", cell):
+            raise ValueError(f"{where}: {cell!r} has a decimal comma; write a point")
+        if len(categories) > MAX_CATEGORIES:
+            raise ValueError(
+                f"{where}: {cell!r} is not a number, and as text the column has {len(categories)} "
+                "different values, too many to one-hot encode; correct it or drop the column"
+            )
+
+    def _first_text_cell(self, j: int) -> tuple[int, str]:
+        """The cell that makes column ``j`` one of text, and its row.
+
+        A column that was stored as text, in a file with types, may hold none.
+        """
+        cells = enumerate(self.values[j])
+        texts = ((i, str(cell)) for i, cell in cells if to_float(cell) is None)
+        return next(((i, cell) for i, cell in texts if not is_missing(cell)), (0, ""))
