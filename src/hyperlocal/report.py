@@ -1,7 +1,8 @@
 """Compare the locally linear SVMs with the usual classifiers on one data set.
 
-:func:`prepare` splits and scales the rows once, :func:`measure` fits one :class:`Contender` to
-them, :func:`format_table` prints what came out; :func:`compare` does all but the printing.
+:func:`prepare` splits and scales the rows once, :func:`run` fits one :class:`Contender` to them
+(:func:`measure` if only the figures are wanted), :func:`format_table` prints what came out;
+:func:`compare` does all but the printing.
 
 Every contender has its default parameters, and sees the same scaled rows: the table tells what
 one gets without tuning.
@@ -12,7 +13,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
@@ -25,12 +26,21 @@ from sklearn.svm import SVC, LinearSVC
 
 from .datasets import Dataset, is_sparse
 from .datasets.dataset import Rows
+from .estimators.clustered import ClusteredSVC
+from .estimators.landmark import LandmarkSVC
+from .estimators.latent import LatentLocallyLinearSVC
+from .estimators.local_coding import LocalCodingSVC
+from .estimators.local_deep import LocalDeepSVC
 from .estimators.locally_linear import LocallyLinearSVC
+from .estimators.neighborhood import NeighborhoodSVC
+from .estimators.profile import ProfileSVC
+from .estimators.supervised_anchors import SupervisedAnchorSVC
 from .model_size import count_numbers
 
 __all__ = [
     "Contender",
     "Experiment",
+    "Outcome",
     "Row",
     "compare",
     "contenders",
@@ -38,6 +48,7 @@ __all__ = [
     "measure",
     "pick_contenders",
     "prepare",
+    "run",
 ]
 
 DEFAULT_TEST_SIZE = 0.25
@@ -63,27 +74,44 @@ def contenders(*, seed: int = 0, n_jobs: int | None = None) -> list[Contender]:
     seed : int, default=0
         Random state of every estimator that has one.
     n_jobs : int, optional
-        Threads of the locally linear SVMs; -1 for all cores.
+        Threads of the local SVMs; -1 for all cores.
 
     Examples
     --------
     >>> from hyperlocal.report import contenders
-    >>> [contender.key for contender in contenders()]
-    ['local-linear', 'local-quadratic', 'linear', 'rbf', 'boosting']
+    >>> [contender.key for contender in contenders()][:4]
+    ['local-linear', 'local-quadratic', 'supervised-anchors', 'local-coding']
     """
 
-    def make_local(feature_map: str | None) -> Any:
-        return LocallyLinearSVC(feature_map=feature_map, n_jobs=n_jobs, random_state=seed)
+    def ours(kind: Callable[..., Any], **settings: Any) -> Callable[[], Any]:
+        return lambda: kind(n_jobs=n_jobs, random_state=seed, **settings)
 
     return [
-        Contender("local-linear", "locally linear (linear)", lambda: make_local(None)),
+        Contender(
+            "local-linear", "locally linear (linear)", ours(LocallyLinearSVC, feature_map=None)
+        ),
         # "auto" is "quadratic", but for wide rows it takes products of principal components, since
         # those of all features would not fit in memory. On sparse rows it would be linear.
         Contender(
             "local-quadratic",
             "locally linear (quadratic)",
-            lambda: make_local("auto"),
+            ours(LocallyLinearSVC, feature_map="auto"),
             needs_dense=True,
+        ),
+        Contender(
+            "supervised-anchors", "supervised anchors", ours(SupervisedAnchorSVC), max_rows=50_000
+        ),
+        Contender("local-coding", "linear SVM on codes", ours(LocalCodingSVC)),
+        Contender("landmark", "landmarks (L3)", ours(LandmarkSVC), max_rows=20_000),
+        Contender("clustered", "clustered (CSVM)", ours(ClusteredSVC), max_rows=20_000),
+        Contender("profile", "profiles (PSVM)", ours(ProfileSVC), max_rows=20_000),
+        Contender("local-deep", "tree of gates (LDKL)", ours(LocalDeepSVC), max_rows=20_000),
+        Contender("latent", "latent mixes (ML3)", ours(LatentLocallyLinearSVC), max_rows=20_000),
+        Contender(
+            "neighborhood",
+            "SVM per query (LSVM)",
+            ours(NeighborhoodSVC),
+            max_rows=20_000,
         ),
         Contender("linear", "linear SVM", lambda: LinearSVC(random_state=seed)),
         Contender("rbf", "RBF SVM", lambda: SVC(C=10), max_rows=50_000),
@@ -117,6 +145,7 @@ class Experiment:
     y_train: np.ndarray
     X_test: Rows
     y_test: np.ndarray
+    feature_names: tuple[str, ...] | None = None
 
     @property
     def summary(self) -> str:
@@ -158,7 +187,12 @@ def prepare(data: Dataset, *, test_size: float = DEFAULT_TEST_SIZE, seed: int = 
     X_train, X_test, y_train, y_test = _split(data, test_size, seed)
     scaler = MaxAbsScaler() if is_sparse(X_train) else StandardScaler()
     return Experiment(
-        data.name, scaler.fit_transform(X_train), y_train, scaler.transform(X_test), y_test
+        data.name,
+        scaler.fit_transform(X_train),
+        y_train,
+        scaler.transform(X_test),
+        y_test,
+        data.feature_names,
     )
 
 
@@ -169,19 +203,26 @@ def _check_task(data: Dataset) -> None:
                 f"{data.name}: some values are missing or infinite; drop those rows or fill them "
                 "in, e.g. with sklearn.impute.SimpleImputer"
             )
-    classes, counts = np.unique(data.y_train, return_counts=True)
-    if len(classes) < 2:
-        raise ValueError(f"{data.name}: all labels are {classes[0]!s}; two classes are needed")
-    if classes.dtype.kind == "f":
+    counts = check_labels(data.name, data.y_train)
+    if not data.has_test_part and min(counts.values()) < 2:
+        rarest = min(counts, key=lambda label: counts[label])
         raise ValueError(
-            f"{data.name}: the labels are not whole numbers (e.g. {classes[0]}); this is a "
-            "comparison of classifiers, so is the target the right column?"
-        )
-    if not data.has_test_part and counts.min() < 2:
-        raise ValueError(
-            f"{data.name}: class {classes[counts.argmin()]!s} has only one row, so it cannot be "
+            f"{data.name}: class {rarest!s} has only one row, so it cannot be "
             "in both the training and the test part; drop it, or is the target the right column?"
         )
+
+
+def check_labels(name: str, y: np.ndarray) -> dict[Any, int]:
+    """Raise unless these are labels of two classes or more; return how often each occurs."""
+    classes, counts = np.unique(y, return_counts=True)
+    if len(classes) < 2:
+        raise ValueError(f"{name}: all labels are {classes[0]!s}; two classes are needed")
+    if classes.dtype.kind == "f":
+        raise ValueError(
+            f"{name}: the labels are not whole numbers (e.g. {classes[0]}); these are "
+            "classifiers, so is the target the right column?"
+        )
+    return dict(zip(classes.tolist(), counts.tolist(), strict=True))
 
 
 def _split(data: Dataset, test_size: float, seed: int) -> Sequence[Any]:
@@ -218,21 +259,18 @@ class Row:
     note: str = ""  #: why it was skipped or failed, or that it did not converge
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """A row of the table, with the model behind it unless it was not run to the end."""
+
+    row: Row
+    needs_dense: bool = False  #: whether the model takes dense rows only
+    model: Any = None
+    predicted: np.ndarray | None = None  #: labels predicted for the test rows
+
+
 def measure(contender: Contender, experiment: Experiment, *, force: bool = False) -> Row:
-    """Fit a contender and time it.
-
-    Parameters
-    ----------
-    contender : Contender
-    experiment : Experiment
-    force : bool, default=False
-        Run it even if it has too many rows to be quick.
-
-    Returns
-    -------
-    Row
-        An estimator that refuses the data makes a row with a note, not an error, so that the
-        others are still compared.
+    """Fit a contender and time it; see :func:`run`.
 
     Examples
     --------
@@ -244,17 +282,36 @@ def measure(contender: Contender, experiment: Experiment, *, force: bool = False
     >>> row.n_numbers, 0.7 < row.accuracy < 1
     (3, True)
     """
+    return run(contender, experiment, force=force).row
+
+
+def run(contender: Contender, experiment: Experiment, *, force: bool = False) -> Outcome:
+    """Fit a contender and time it.
+
+    Parameters
+    ----------
+    contender : Contender
+    experiment : Experiment
+    force : bool, default=False
+        Run it even if it has too many rows to be quick.
+
+    Returns
+    -------
+    Outcome
+        An estimator that refuses the data makes a row with a note, not an error, so that the
+        others are still compared.
+    """
     reason = _reason_to_skip(contender, experiment, force)
     if reason:
-        return Row(contender.name, note=f"skipped: {reason}")
+        return Outcome(Row(contender.name, note=f"skipped: {reason}"))
     dense = contender.needs_dense
-    X_train, X_test = _for_contender(experiment.X_train, dense), experiment.X_test
+    X_train, X_test = rows_for(experiment.X_train, dense), experiment.X_test
     try:
         model, fit_seconds, note = _timed_fit(contender.make(), X_train, experiment.y_train)
-        predicted, seconds = _timed_predict(model, _for_contender(X_test, dense))
+        predicted, seconds = _timed_predict(model, rows_for(X_test, dense))
     except (ValueError, MemoryError) as error:
-        return Row(contender.name, note=f"failed: {_first_line(error)}")
-    return Row(
+        return Outcome(Row(contender.name, note=f"failed: {_first_line(error)}"))
+    row = Row(
         contender.name,
         accuracy=float(np.mean(predicted == experiment.y_test)),
         fit_seconds=fit_seconds,
@@ -262,6 +319,7 @@ def measure(contender: Contender, experiment: Experiment, *, force: bool = False
         n_numbers=count_numbers(model),
         note=note,
     )
+    return Outcome(row, dense, model, predicted)
 
 
 def _reason_to_skip(contender: Contender, experiment: Experiment, force: bool) -> str:
@@ -273,7 +331,8 @@ def _reason_to_skip(contender: Contender, experiment: Experiment, force: bool) -
     return ""
 
 
-def _for_contender(X: Rows, needs_dense: bool) -> Rows:
+def rows_for(X: Rows, needs_dense: bool) -> Rows:
+    """The rows, made dense if need be."""
     return X.toarray() if needs_dense and is_sparse(X) else X
 
 
@@ -303,6 +362,15 @@ def _timed_predict(model: Any, X: Rows, repeats: int = 5) -> tuple[np.ndarray, f
         predicted = model.predict(X)
         times.append(time.perf_counter() - start)
     return predicted, median(times)
+
+
+def explain_row(model: Any, row: Rows, names: Sequence[str]) -> Any:
+    """Explain one row; features are called by these names where the model knows none."""
+    explanation = model.explain(row)
+    nameless = [f"x{j}" for j in range(len(names))]
+    if list(explanation.feature_names) == nameless:
+        return replace(explanation, feature_names=np.asarray(names, dtype=object))
+    return explanation
 
 
 def _first_line(error: BaseException) -> str:
@@ -347,7 +415,7 @@ def compare(
 
 # The table ----------------------------------------------------------------------------------------
 
-_HEADINGS = ("method", "accuracy", "fit s", "predict µs/row", "numbers stored", "note")
+HEADINGS = ("method", "accuracy", "fit s", "predict µs/row", "numbers stored", "note")
 
 
 def format_table(rows: Iterable[Row]) -> str:
@@ -362,7 +430,7 @@ def format_table(rows: Iterable[Row]) -> str:
     one      98.50 %   1.25            7.50          12,345
     two            –      –               –               –  skipped
     """
-    cells = [_HEADINGS, *(_cells(row) for row in rows)]
+    cells = [HEADINGS, *(formatted(row) for row in rows)]
     if not any(line[-1] for line in cells[1:]):
         cells = [line[:-1] for line in cells]
     widths = [max(len(cell) for cell in column) for column in zip(*cells, strict=True)]
@@ -370,7 +438,8 @@ def format_table(rows: Iterable[Row]) -> str:
     return "\n".join(_aligned(line, widths) for line in cells)
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def formatted(row: Row) -> tuple[str, ...]:
+    """A row as the table shows it, one text for each heading."""
     return (
         row.method,
         "–" if row.accuracy is None else f"{100 * row.accuracy:.2f} %",
@@ -390,7 +459,7 @@ def _three_digits(value: float | None) -> str:
 
 def _aligned(line: Sequence[str], widths: Sequence[int]) -> str:
     """Put words at the left and figures at the right of their columns."""
-    is_text = [heading in ("method", "note") for heading in _HEADINGS]
+    is_text = [heading in ("method", "note") for heading in HEADINGS]
     cells = (
         cell.ljust(width) if text else cell.rjust(width)
         for cell, width, text in zip(line, widths, is_text, strict=False)

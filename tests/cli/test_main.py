@@ -1,24 +1,16 @@
 """Tests of the command line: what goes to stdout, what to stderr, and the exit codes."""
 
 import json
+import os
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from hyperlocal import cli, report
-from hyperlocal.cli import main
+from hyperlocal import report
+from hyperlocal.cli import main, progress
 from hyperlocal.datasets import make_banana
-
-
-@pytest.fixture
-def banana_csv(tmp_path):
-    X, y = make_banana(200, random_state=0)
-    lines = [f"{label},{a:.6f},{b:.6f}" for (a, b), label in zip(X, y, strict=True)]
-    path = tmp_path / "banana.csv"
-    path.write_text("\n".join(["class,x,y", *lines]))
-    return str(path)
 
 
 @pytest.fixture
@@ -36,7 +28,7 @@ def test_compare_prints_a_table(banana_csv, capsys):
     """The table goes to stdout; the summary and a line per fit go to stderr."""
     assert main(["compare", banana_csv, "--target", "class", "--jobs", "1"]) == 0
     out, err = capsys.readouterr()
-    assert len(out.splitlines()) == 7
+    assert len(out.splitlines()) == 2 + len(report.contenders())
     assert out.startswith("method ")
     assert "banana: 150 training and 50 test rows, 2 features, 2 classes" in err
     assert "fitting RBF SVM" in err
@@ -82,27 +74,28 @@ def test_compare_named_set(quick, tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("code", "arguments", "message"),
     [
-        (["nothing.csv"], "no file 'nothing.csv', and unknown dataset 'nothing.csv'; known are"),
-        (["{csv}", "--target", "kind"], "no column 'kind'; columns are class, x, y"),
-        (["{csv}"], "labels are not whole numbers"),
-        (["nothing.csv", "--target", "x"], "no file 'nothing.csv'"),
-        (["--target", "x"], "--target: digits is not a file with columns"),
-        (["{csv}", "--methods", "tree"], "unknown methods tree; known are: local-linear"),
-        (["{npz}", "--test-size", "0.5"], "--test-size: split has its own test part"),
+        (1, ["nothing.csv"], "no file 'nothing.csv', and unknown dataset 'nothing.csv'; known are"),
+        (1, ["{csv}", "--target", "kind"], "no column 'kind'; columns are class, x, y"),
+        (1, ["{csv}"], "labels are not whole numbers"),
+        (1, ["nothing.csv", "--target", "x"], "no file 'nothing.csv'"),
+        (1, ["--report", "no/such/folder/page.html"], "no folder 'no/such/folder'"),
+        (2, ["--target", "x"], "--target: digits is not a file with columns"),
+        (2, ["{csv}", "--methods", "tree"], "unknown methods tree; known are: local-linear"),
+        (2, ["{npz}", "--test-size", "0.5"], "--test-size: split has its own test part"),
     ],
 )
-def test_bad_data_is_an_error_without_a_traceback(
-    arguments, message, banana_csv, tmp_path, monkeypatch, capsys
+def test_errors_without_a_traceback(
+    code, arguments, message, banana_csv, tmp_path, monkeypatch, capsys
 ):
-    """What the user got wrong is told in one line on stderr, with exit code 2."""
+    """What went wrong is told in one line on stderr; exit code 1 for data, 2 for usage."""
     monkeypatch.delenv("HYPERLOCAL_DATA", raising=False)
     X, y = make_banana(60, random_state=0)
     npz = tmp_path / "split.npz"
     np.savez(npz, X_train=X[:40], y_train=y[:40], X_test=X[40:], y_test=y[40:])
     arguments = [argument.format(csv=banana_csv, npz=npz) for argument in arguments]
-    assert main(["compare", *arguments]) == 2
+    assert main(["compare", *arguments]) == code
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("hyperlocal compare: error: ")
@@ -134,7 +127,7 @@ def test_interrupt(quick, monkeypatch, capsys):
     def interrupt(*arguments, **settings):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(report, "measure", interrupt)
+    monkeypatch.setattr(report, "run", interrupt)
     assert main(["compare", "--quiet"]) == 130
     assert capsys.readouterr().err == "interrupted\n"
 
@@ -142,7 +135,9 @@ def test_interrupt(quick, monkeypatch, capsys):
 def test_nothing_measured(quick, monkeypatch, capsys):
     """If no method could be run, the table says why and the exit code is 1."""
     monkeypatch.setattr(
-        report, "measure", lambda one, *rest, **settings: report.Row(one.name, note="failed: x")
+        report,
+        "run",
+        lambda one, *rest, **settings: report.Outcome(report.Row(one.name, note="failed: x")),
     )
     assert main(["compare", "--quiet"]) == 1
     assert "failed: x" in capsys.readouterr().out
@@ -155,6 +150,16 @@ def test_help_names_every_method(capsys):
     text = " ".join(capsys.readouterr().out.split())
     for contender in report.contenders():
         assert contender.key in text
+
+
+def test_pipe_whose_reader_left(monkeypatch, capsys):
+    """A reader that goes away ends the command quietly, with exit code 141."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w") as stdout:
+        monkeypatch.setattr(sys, "stdout", stdout)
+        assert main(["info"]) == 141
+    assert capsys.readouterr().err == ""
 
 
 def test_info(capsys):
@@ -211,7 +216,7 @@ def test_progress_bar_on_a_terminal(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
-    with cli._progress(2, quiet=False) as begin:
+    with progress.steps(2, quiet=False) as begin:
         begin("first")
         begin("second")
     assert "second" in terminal.text
@@ -223,7 +228,7 @@ def test_progress_lines_without_rich(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setitem(sys.modules, "rich.progress", None)
-    with cli._progress(1, quiet=False) as begin:
+    with progress.steps(1, quiet=False) as begin:
         begin("first")
     assert terminal.text == "fitting first …\n"
 
@@ -232,6 +237,6 @@ def test_quiet_progress(monkeypatch):
     """With --quiet there is neither."""
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    with cli._progress(1, quiet=True) as begin:
+    with progress.steps(1, quiet=True) as begin:
         begin("first")
     assert terminal.text == ""

@@ -1,0 +1,95 @@
+"""``hyperlocal explain``: what each feature added to the score of a row."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from .options import Command, add_model_and_data, print_json
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_model_and_data(parser, target_help=None)
+    parser.add_argument(
+        "--rows",
+        type=_row_numbers,
+        metavar="LIST",
+        default=[0],
+        help="rows to explain, counted from 0, e.g. 0,5,10-12 (default: 0)",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _row_numbers(text: str) -> list[int]:
+    numbers: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        try:
+            begin, end = int(first), int(last if dash else first)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"must be like 0,5,10-12, not {text}") from None
+        numbers.extend(range(begin, end + 1))
+    if not numbers:
+        raise argparse.ArgumentTypeError(f"names no row: {text}")
+    return numbers
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from ..report import explain_row
+    from .model_file import load
+
+    stored = load(arguments.model)
+    if not hasattr(stored.model, "explain"):
+        raise ValueError(
+            f"{arguments.model}: {stored.about.method} has no exact explanation; fit a locally "
+            "linear model, e.g. --method local-linear"
+        )
+    rows = stored.read(arguments.data)
+    n_rows = rows.X.shape[0]
+    outside = [number for number in arguments.rows if not 0 <= number < n_rows]
+    if outside:
+        raise ValueError(
+            f"--rows: no row {outside[0]}; {arguments.data} has rows 0 to {n_rows - 1}"
+        )
+    explanations = {}
+    for number in arguments.rows:
+        (block,) = stored.blocks(rows.X[number : number + 1])
+        explanations[number] = explain_row(
+            stored.model, stored.pipeline[:-1].transform(block), stored.feature_names
+        )
+    if arguments.json:
+        print_json([_as_dict(number, one) for number, one in explanations.items()])
+        return 0
+    texts = (f"row {number}: {explanation}" for number, explanation in explanations.items())
+    print("\n\n".join(texts))
+    return 0
+
+
+def _as_dict(number: int, explanation: Any) -> dict[str, Any]:
+    names = [str(name) for name in explanation.feature_names]
+    return {
+        "row": number,
+        "prediction": explanation.prediction,
+        "classes": [
+            {
+                "class": label,
+                "score": score,
+                "intercept": intercept,
+                "contributions": dict(zip(names, contributions.tolist(), strict=True)),
+            }
+            for label, score, intercept, contributions in zip(
+                explanation.classes.tolist(),
+                explanation.scores.tolist(),
+                explanation.intercepts.tolist(),
+                explanation.contributions,
+                strict=True,
+            )
+        ],
+        "anchors": explanation.anchors,
+        "anchor_weights": explanation.anchor_weights,
+    }
+
+
+COMMAND = Command(
+    "print what each feature added to the scores of rows, exactly", _add_arguments, _run
+)

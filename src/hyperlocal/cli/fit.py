@@ -1,0 +1,137 @@
+"""``hyperlocal fit``: train a model on a file and store it with its encoding and scaling."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import time
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from .compare import pick
+from .options import (
+    FORMATS,
+    TARGET_HELP,
+    Command,
+    UsageError,
+    add_output_switches,
+    add_seed_and_jobs,
+    print_json,
+    say,
+)
+from .progress import steps
+
+if TYPE_CHECKING:
+    from ..report import Contender
+
+DEFAULT_METHOD, DEFAULT_METHOD_FOR_SPARSE_ROWS = "local-quadratic", "local-linear"
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("data", metavar="DATA", help=f"a {FORMATS}")
+    parser.add_argument("--target", metavar="NAME", help=f"{TARGET_HELP} (default: the last)")
+    parser.add_argument(
+        "--output",
+        "-o",
+        metavar="FILE",
+        required=True,
+        help="where to write the model, e.g. model.skops",
+    )
+    parser.add_argument(
+        "--method",
+        metavar="KEY",
+        help="one of the methods of hyperlocal compare (default: local-quadratic, or local-linear "
+        "for LIBSVM files)",
+    )
+    parser.add_argument(
+        "--set",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        type=_setting,
+        help="an argument of the method, e.g. --set C=10; may be repeated",
+    )
+    add_seed_and_jobs(parser)
+    add_output_switches(parser)
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise argparse.ArgumentTypeError(f"must be NAME=VALUE, not {text}")
+    try:
+        return name.strip(), ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name.strip(), value  # a word, such as hinge
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from ..datasets import is_sparse, read_raw
+    from ..report import check_labels, contenders, rows_for
+    from .model_file import StoredModel, about_rows, make_pipeline, save
+
+    folder = os.path.dirname(arguments.output) or "."
+    if not os.path.isdir(folder):
+        raise ValueError(f"--output: no folder {folder!r}; make it first")
+    available = contenders(seed=arguments.seed, n_jobs=arguments.jobs)
+    if arguments.method is not None:
+        pick([arguments.method], available)
+    rows = read_raw(arguments.data, target=arguments.target)
+    if rows.y is None:
+        raise ValueError(f"{arguments.data}: no labels; store them as y beside X")
+    check_labels(rows.name, rows.y)
+    sparse = is_sparse(rows.X)
+    default = DEFAULT_METHOD_FOR_SPARSE_ROWS if sparse else DEFAULT_METHOD
+    (contender,) = pick([arguments.method or default], available)
+    pipeline = make_pipeline(rows, _make_model(contender, dict(arguments.set)))
+    say(
+        f"{rows.name}: {rows.X.shape[0]:,} rows, {rows.X.shape[1]:,} columns, "
+        f"{len(set(rows.y.tolist()))} classes",
+        quiet=arguments.quiet,
+    )
+    with (
+        steps(1, quiet=arguments.quiet) as begin,
+        warnings.catch_warnings(record=True) as caught,
+    ):
+        warnings.simplefilter("always")
+        begin(contender.name)
+        start = time.perf_counter()
+        pipeline.fit(rows_for(rows.X, contender.needs_dense), rows.y)
+        seconds = time.perf_counter() - start
+    for message in dict.fromkeys(str(warning.message) for warning in caught):
+        say(f"warning: {' '.join(message.split())}", quiet=arguments.quiet)
+    about = about_rows(rows, contender.key, contender.needs_dense)
+    save(StoredModel(pipeline, about), arguments.output)
+    if arguments.json:
+        print_json(
+            {
+                "model": arguments.output,
+                "method": contender.key,
+                "data": rows.name,
+                "n_rows": about.n_rows,
+                "n_columns": about.n_columns,
+                "fit_seconds": seconds,
+                "bytes": os.path.getsize(arguments.output),
+            }
+        )
+    else:
+        size = os.path.getsize(arguments.output)
+        say(f"wrote {arguments.output} ({size:,} bytes, {seconds:.2f} s)", quiet=arguments.quiet)
+    return 0
+
+
+def _make_model(contender: Contender, settings: dict[str, Any]) -> Any:
+    model = contender.make()
+    unknown = sorted(set(settings) - set(model.get_params()))
+    if unknown:
+        raise UsageError(
+            f"--set: {contender.key} has no argument {', '.join(unknown)}; it has "
+            f"{', '.join(sorted(model.get_params(deep=False)))}"
+        )
+    return model.set_params(**settings)
+
+
+COMMAND = Command(
+    "train a model on a file and store it, encoding and scaling included", _add_arguments, _run
+)

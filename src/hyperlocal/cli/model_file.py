@@ -1,0 +1,217 @@
+"""Models in files: a pipeline from rows as a file has them to labels, and what it was made from.
+
+Files are of skops (``pip install hyperlocal[cli]``): arrays and names of types, nothing that runs
+when it is read. Loading takes the types that skops trusts, those of numpy and scikit-learn, and the
+parts of models that hyperlocal itself defines; a file that names any other type is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ..datasets import RawRows, is_sparse, read_raw
+from .options import own_version
+from .progress import steps
+
+FORMAT = "hyperlocal model 1"
+ROWS_PER_BLOCK = 32_768
+# What numpy and scipy define, and skops does not know to be harmless.
+PLAIN_TYPES = {"numpy.dtype", "scipy.sparse._csr.csr_array", "scipy.sparse._csr.csr_matrix"}
+# Where the parts of fitted models are defined. No other module of the package is ever looked up for
+# a name that stands in a file.
+MODULES_OF_MODELS = (
+    "hyperlocal.estimators", "hyperlocal.clusters", "hyperlocal.code_space", "hyperlocal.coding",
+    "hyperlocal.features", "hyperlocal.gates", "hyperlocal.kernels", "hyperlocal.landmarks",
+    "hyperlocal.local_metric", "hyperlocal.metric_learning", "hyperlocal.neighbors",
+    "hyperlocal.solvers", "hyperlocal.trees", "hyperlocal.validation",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class About:
+    """What a model was made from."""
+
+    method: str  #: key of the contender, or the name of the class
+    hyperlocal: str  #: version that wrote it
+    data: str  #: name of the training data
+    n_rows: int  #: number of training rows
+    n_columns: int  #: number of columns of the training rows, before encoding
+    columns: list[str] | None = None  #: their names, if the file had columns
+    target: str | None = None  #: name of the label column
+    needs_dense: bool = False  #: whether sparse rows must be made dense for it
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """A fitted pipeline with what it was made from."""
+
+    pipeline: Any
+    about: About
+
+    @property
+    def model(self) -> Any:
+        """The classifier at the end of the pipeline."""
+        return self.pipeline[-1]
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the encoded features that the classifier sees."""
+        names = self.about.columns or [f"x{j}" for j in range(self.about.n_columns)]
+        return list(self.pipeline[:-1].get_feature_names_out(names))
+
+    def read(self, path: str, *, target: str | None = None, part: str = "test") -> RawRows:
+        """Read rows of a file with the columns of the model."""
+        rows = read_raw(path, target=target, columns=self.about.columns, part=part)
+        return self._fitted_width(path, rows)
+
+    def _fitted_width(self, path: str, rows: RawRows) -> RawRows:
+        X, width = rows.X, self.about.n_columns
+        if is_sparse(X) and X.shape[1] < width:
+            # A LIBSVM file ends at the last feature that is not zero.
+            X = type(X)((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
+        if X.shape[1] != width:
+            raise ValueError(
+                f"{path}: {X.shape[1]} features, but the model was fitted to {width} (of "
+                f"{self.about.data}); give rows with the same features"
+            )
+        return RawRows(**{**vars(rows), "X": X})
+
+    def blocks(self, X: Any) -> Iterator[Any]:
+        """The rows in pieces of bounded size, as the pipeline takes them."""
+        for begin in range(0, X.shape[0], ROWS_PER_BLOCK):
+            block = X[begin : begin + ROWS_PER_BLOCK]
+            yield block.toarray() if self.about.needs_dense and is_sparse(block) else block
+
+    def apply(
+        self, method: Callable[[Any], np.ndarray], X: Any, *, quiet: bool, verb: str = "predicting"
+    ) -> np.ndarray:
+        """Concatenate what a method of the pipeline makes of the rows, with progress."""
+        n_blocks = -(-X.shape[0] // ROWS_PER_BLOCK)
+        pieces = []
+        with steps(n_blocks, quiet=quiet, verb=verb, lines=False) as begin:
+            for number, block in enumerate(self.blocks(X), start=1):
+                begin(f"block {number} of {n_blocks}")
+                pieces.append(method(block))
+        return np.concatenate(pieces)
+
+
+# Making -------------------------------------------------------------------------------------------
+
+
+def make_pipeline(rows: RawRows, model: Any) -> Any:
+    """One-hot encoding of text, scaling, and the model, not fitted.
+
+    Sparse rows are scaled to a largest absolute value of one, which keeps zeros; dense ones, and
+    encoded text too, to mean zero and variance one, as :func:`hyperlocal.report.prepare` does.
+    """
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
+
+    if is_sparse(rows.X):
+        return Pipeline([("scale", MaxAbsScaler()), ("model", model)])
+    texts = list(rows.text_columns)
+    numbers = [j for j in range(rows.X.shape[1]) if j not in rows.text_columns]
+    # A category that training did not see is encoded as none of those that it saw.
+    one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    encode = ColumnTransformer(
+        [("numbers", "passthrough", numbers), ("categories", one_hot, texts)],
+        verbose_feature_names_out=False,
+    )
+    return Pipeline([("encode", encode), ("scale", StandardScaler()), ("model", model)])
+
+
+def about_rows(rows: RawRows, method: str, needs_dense: bool) -> About:
+    """What there is to say of a model fitted to these rows."""
+    return About(
+        method=method,
+        hyperlocal=own_version(),
+        data=rows.name,
+        n_rows=int(rows.X.shape[0]),
+        n_columns=int(rows.X.shape[1]),
+        columns=None if rows.columns is None else list(rows.columns),
+        target=rows.target,
+        needs_dense=needs_dense,
+    )
+
+
+# Files --------------------------------------------------------------------------------------------
+
+
+def save(stored: StoredModel, path: str) -> None:
+    """Write a model; an existing file is replaced when the new one is complete."""
+    skops = _skops()
+    content = skops.dumps(
+        {"format": FORMAT, "about": asdict(stored.about), "pipeline": stored.pipeline},
+        compression=zipfile.ZIP_DEFLATED,
+    )
+    strange = set(skops.get_untrusted_types(data=content)) - trusted_types()
+    if strange:
+        raise ValueError(
+            f"{stored.about.method} cannot be stored: a model file may not hold "
+            f"{', '.join(sorted(strange))}; choose another method"
+        )
+    unfinished = f"{path}.part"
+    try:
+        with open(unfinished, "wb") as file:
+            file.write(content)
+        os.replace(unfinished, path)
+    finally:
+        if os.path.exists(unfinished):
+            os.remove(unfinished)
+
+
+def load(path: str) -> StoredModel:
+    """Read a model that :func:`save` wrote."""
+    skops = _skops()
+    if not os.path.isfile(path):
+        raise FileNotFoundError(f"{path}: no such file; hyperlocal fit writes one")
+    try:
+        unknown = skops.get_untrusted_types(file=path)
+    except Exception as error:  # zip, JSON and key errors: all mean a file of another kind
+        raise ValueError(f"{path}: not a model that hyperlocal fit wrote ({error})") from error
+    trusted = trusted_types()
+    strange = sorted(set(unknown) - trusted)
+    if strange:
+        raise ValueError(
+            f"{path}: refused, because it holds {', '.join(strange)}, which no model that "
+            "hyperlocal fit writes holds"
+        )
+    try:
+        content = skops.load(path, trusted=sorted(trusted))
+    except (ImportError, AttributeError, KeyError, TypeError) as error:
+        raise ValueError(
+            f"{path}: written by other versions ({error}); fit the model again"
+        ) from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ValueError(f"{path}: not a model that hyperlocal fit wrote; fit it by hyperlocal fit")
+    return StoredModel(content["pipeline"], About(**content["about"]))
+
+
+def trusted_types() -> set[str]:
+    """Names of the classes that hyperlocal's models consist of, and of plain types."""
+    import hyperlocal  # noqa: F401  (all modules of models are imported by it)
+
+    own = {
+        f"{name}.{kind.__qualname__}"
+        for name, module in list(sys.modules.items())
+        if name.startswith(MODULES_OF_MODELS)
+        for kind in vars(module).values()
+        if isinstance(kind, type) and kind.__module__ == name
+    }
+    return own | PLAIN_TYPES
+
+
+def _skops() -> Any:
+    try:
+        import skops.io
+    except ImportError as error:
+        raise ImportError("model files need skops; pip install 'hyperlocal[cli]'") from error
+    return skops.io

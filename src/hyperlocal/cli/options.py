@@ -1,0 +1,120 @@
+"""What the commands share: arguments that several take, their types, and printing."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+class UsageError(ValueError):
+    """The command was called in a way that cannot work, whatever the files hold."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A subcommand: what it does in a line, its arguments, and the function that runs it."""
+
+    help: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+def own_version() -> str:
+    """The version that is installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("hyperlocal")
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+# Arguments ----------------------------------------------------------------------------------------
+
+FORMATS = "CSV, LIBSVM, npz or parquet file"
+TARGET_HELP = "label column of a table, by name or by number from 0"
+
+
+def add_model_and_data(parser: argparse.ArgumentParser, *, target_help: str | None) -> None:
+    """``MODEL DATA``, and ``--target`` where labels are read."""
+    parser.add_argument("model", metavar="MODEL", help="a file that hyperlocal fit wrote")
+    parser.add_argument("data", metavar="DATA", help=f"a {FORMATS}")
+    if target_help is not None:
+        parser.add_argument("--target", metavar="NAME", help=target_help)
+
+
+def add_seed_and_jobs(parser: argparse.ArgumentParser) -> None:
+    """``--seed`` and ``--jobs``."""
+    parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="(default: 0)")
+    parser.add_argument(
+        "--jobs",
+        type=jobs,
+        default=-1,
+        metavar="N",
+        help="threads of the local SVMs, -1 for all cores (the default)",
+    )
+
+
+def add_output_switches(parser: argparse.ArgumentParser) -> None:
+    """``--json`` and ``--quiet``."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--quiet", action="store_true", help="no messages, no progress bar")
+
+
+def fraction(text: str) -> float:
+    """A number between 0 and 1."""
+    value = float(text)
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"must be between 0 and 1, not {text}")
+    return value
+
+
+def _seed(text: str) -> int:
+    value = int(text)
+    if not 0 <= value < 2**32:
+        raise argparse.ArgumentTypeError(f"must be from 0 to 2**32 - 1, not {text}")
+    return value
+
+
+def jobs(text: str) -> int:
+    """A number of threads, or -1."""
+    value = int(text)
+    if value == 0 or value < -1:
+        raise argparse.ArgumentTypeError(f"must be -1 or at least 1, not {text}")
+    return value
+
+
+def comma_separated(text: str) -> list[str]:
+    """The parts of a list."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+# Printing -----------------------------------------------------------------------------------------
+
+
+def say(text: str, *, quiet: bool) -> None:
+    """A message to whoever watches."""
+    if not quiet:
+        print(text, file=sys.stderr, flush=True)
+
+
+def print_json(value: Any, file: Any = None) -> None:
+    """Print JSON; numbers and arrays of numpy become plain ones."""
+    print(json.dumps(value, indent=2, ensure_ascii=False, default=_plain), file=file)
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def print_facts(facts: Mapping[str, Any]) -> None:
+    """Print names and values, one pair a line."""
+    width = max(len(name) for name in facts)
+    for name, value in facts.items():
+        print(f"{name.ljust(width)}  {value}")
