@@ -67,8 +67,10 @@ def _setting(text: str) -> tuple[str, Any]:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    import numpy as np
+
     from ..datasets import is_sparse, read_raw
-    from ..report import check_labels, contenders, rows_for
+    from ..report import MAX_DENSE_NUMBERS, check_labels, contenders, rows_for
     from .model_file import StoredModel, about_rows, make_pipeline, save
 
     folder = os.path.dirname(arguments.output) or "."
@@ -84,6 +86,11 @@ def _run(arguments: argparse.Namespace) -> int:
     sparse = is_sparse(rows.X)
     default = DEFAULT_METHOD_FOR_SPARSE_ROWS if sparse else DEFAULT_METHOD
     (contender,) = pick([arguments.method or default], available)
+    if contender.needs_dense and sparse and np.prod(rows.X.shape) > MAX_DENSE_NUMBERS:
+        raise ValueError(
+            f"--method: {contender.key} needs dense rows, and these are too many to be made dense; "
+            "choose another, e.g. local-linear"
+        )
     pipeline = make_pipeline(rows, _make_model(contender, dict(arguments.set)))
     say(
         f"{rows.name}: {rows.X.shape[0]:,} rows, {rows.X.shape[1]:,} columns, "

@@ -8,7 +8,6 @@ parts of models that hyperlocal itself defines; a file that names any other type
 from __future__ import annotations
 
 import os
-import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -17,21 +16,15 @@ from typing import Any
 import numpy as np
 
 from ..datasets import RawRows, is_sparse, read_raw
+from ..export import TRUSTED_TYPES
 from .options import own_version
 from .progress import steps
 
 FORMAT = "hyperlocal model 1"
 ROWS_PER_BLOCK = 32_768
-# What numpy and scipy define, and skops does not know to be harmless.
-PLAIN_TYPES = {"numpy.dtype", "scipy.sparse._csr.csr_array", "scipy.sparse._csr.csr_matrix"}
-# Where the parts of fitted models are defined. No other module of the package is ever looked up for
-# a name that stands in a file.
-MODULES_OF_MODELS = (
-    "hyperlocal.estimators", "hyperlocal.clusters", "hyperlocal.code_space", "hyperlocal.coding",
-    "hyperlocal.features", "hyperlocal.gates", "hyperlocal.kernels", "hyperlocal.landmarks",
-    "hyperlocal.local_metric", "hyperlocal.metric_learning", "hyperlocal.neighbors",
-    "hyperlocal.solvers", "hyperlocal.trees", "hyperlocal.validation",
-)  # fmt: skip
+# Sparse rows, which some models keep, are plain data, but skops does not say so.
+SPARSE_ROWS = ("scipy.sparse._csr.csr_array", "scipy.sparse._csr.csr_matrix")
+TRUSTED = [*TRUSTED_TYPES, *SPARSE_ROWS]
 
 
 @dataclass(frozen=True)
@@ -152,7 +145,7 @@ def save(stored: StoredModel, path: str) -> None:
         {"format": FORMAT, "about": asdict(stored.about), "pipeline": stored.pipeline},
         compression=zipfile.ZIP_DEFLATED,
     )
-    strange = set(skops.get_untrusted_types(data=content)) - trusted_types()
+    strange = set(skops.get_untrusted_types(data=content)) - set(TRUSTED)
     if strange:
         raise ValueError(
             f"{stored.about.method} cannot be stored: a model file may not hold "
@@ -177,15 +170,14 @@ def load(path: str) -> StoredModel:
         unknown = skops.get_untrusted_types(file=path)
     except Exception as error:  # zip, JSON and key errors: all mean a file of another kind
         raise ValueError(f"{path}: not a model that hyperlocal fit wrote ({error})") from error
-    trusted = trusted_types()
-    strange = sorted(set(unknown) - trusted)
+    strange = sorted(set(unknown) - set(TRUSTED))
     if strange:
         raise ValueError(
             f"{path}: refused, because it holds {', '.join(strange)}, which no model that "
             "hyperlocal fit writes holds"
         )
     try:
-        content = skops.load(path, trusted=sorted(trusted))
+        content = skops.load(path, trusted=TRUSTED)
     except (ImportError, AttributeError, KeyError, TypeError) as error:
         raise ValueError(
             f"{path}: written by other versions ({error}); fit the model again"
@@ -193,20 +185,6 @@ def load(path: str) -> StoredModel:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError(f"{path}: not a model that hyperlocal fit wrote; fit it by hyperlocal fit")
     return StoredModel(content["pipeline"], About(**content["about"]))
-
-
-def trusted_types() -> set[str]:
-    """Names of the classes that hyperlocal's models consist of, and of plain types."""
-    import hyperlocal  # noqa: F401  (all modules of models are imported by it)
-
-    own = {
-        f"{name}.{kind.__qualname__}"
-        for name, module in list(sys.modules.items())
-        if name.startswith(MODULES_OF_MODELS)
-        for kind in vars(module).values()
-        if isinstance(kind, type) and kind.__module__ == name
-    }
-    return own | PLAIN_TYPES
 
 
 def _skops() -> Any:

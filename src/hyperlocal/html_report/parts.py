@@ -141,8 +141,7 @@ def _telling_rows(model: Any, X: Any, right: np.ndarray) -> dict[str, int]:
 
 
 def _one_explanation(what: str, row: int, explanation: Any, truth: Any) -> str:
-    decided = np.flatnonzero(explanation.classes == explanation.prediction)
-    column = int(decided[0]) if len(decided) else 0
+    column = explanation.column
     contributions = explanation.contributions[column]
     order = np.argsort(-np.abs(contributions), kind="stable")
     bars = [(str(explanation.feature_names[j]), contributions[j]) for j in order[:FEATURES_SHOWN]]
