@@ -11,7 +11,12 @@ import pytest
 from hyperlocal.cli import main
 from hyperlocal.datasets import Dataset, make_banana
 from hyperlocal.html_report import render_page, write_page
-from hyperlocal.html_report.charts import class_colours, pareto_front
+from hyperlocal.html_report.charts import (
+    LABEL_RADIUS,
+    _place_labels,
+    class_colours,
+    pareto_front,
+)
 from hyperlocal.report import Outcome, Row, contenders, pick_contenders, prepare, run
 
 VOID = {"meta", "br", "img", "input", "link", "hr"}
@@ -184,3 +189,15 @@ def test_click_in_a_browser(text, tmp_path):
     assert hidden == {"model-0": True, "model-1": False, "model-2": True}
     pressed = [one["aria-pressed"] for one in page.all("button")]
     assert pressed == ["false", "true", "false"]
+
+
+def test_numbers_of_close_points_stand_apart():
+    """Points at one place have their numbers one beside the other, inside of the picture."""
+    labels = _place_labels([(50.0, 100.0)] * 6 + [(55.0, 20.0)], 10, 290)
+    gaps = [
+        np.hypot(a[0] - b[0], a[1] - b[1])
+        for i, a in enumerate(labels)
+        for b in labels[:i]
+    ]  # fmt: skip
+    assert min(gaps) >= 2 * LABEL_RADIUS
+    assert all(10 <= y <= 290 for _, y in labels)

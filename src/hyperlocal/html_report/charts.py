@@ -21,6 +21,7 @@ POINTS_SHOWN = 250
 ROWS_FOR_AXES = 5_000
 MAX_NUMBERS = 2**24  # of rows that are made dense to draw a picture
 REGION_ALPHA = 90
+LABEL_RADIUS = 10  # of the numbers beside the points
 # Told apart by most eyes, on white and on black; from Okabe and Ito, without black.
 COLOURS = [
     (0, 114, 178), (230, 159, 0), (0, 158, 115), (204, 121, 167), (213, 94, 0), (86, 180, 233),
@@ -98,14 +99,35 @@ def pareto_chart(rows: Sequence[Row]) -> str:
     front = pareto_front(rows)
     corners = " ".join(f"{by_number[j][0]:.1f},{by_number[j][1]:.1f}" for j in front)
     lines.append(f'<polyline class="front" points="{corners}"/>')
-    for j, (x, y) in by_number.items():
+    labels = _place_labels(list(by_number.values()), top, height - bottom)
+    for (j, (x, y)), (label_x, label_y) in zip(by_number.items(), labels, strict=True):
         kind = "point best" if j in front else "point"
         lines.append(
             f'<g class="{kind}" data-model="{j}"><title>{escape(rows[j].method)}</title>'
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="11"/>'
-            f'<text x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle">{j + 1}</text></g>'
+            f'<path d="M{x:.1f} {y:.1f}L{label_x:.1f} {label_y:.1f}"/>'
+            f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="4"/>'
+            f'<circle cx="{label_x:.1f}" cy="{label_y:.1f}" r="{LABEL_RADIUS}"/>'
+            f'<text x="{label_x:.1f}" y="{label_y + 4:.1f}" text-anchor="middle">{j + 1}</text></g>'
         )
     return "\n".join([*lines, "</svg>"])
+
+
+def _place_labels(
+    points: Sequence[tuple[float, float]], top: float, bottom: float
+) -> list[tuple[float, float]]:
+    """A place for the number of each point, above or below it, where no other number stands."""
+    placed: list[tuple[float, float]] = []
+    step = 2 * LABEL_RADIUS + 1
+    for x, y in points:
+        levels = (y + sign * (LABEL_RADIUS + 7 + k * step) for k in range(20) for sign in (-1, 1))
+        free = (
+            level
+            for level in levels
+            if top <= level <= bottom
+            and all((x - u) ** 2 + (level - v) ** 2 >= step**2 for u, v in placed)
+        )
+        placed.append((x, next(free, y)))
+    return placed
 
 
 def _nice_ticks(largest: float) -> list[float]:
