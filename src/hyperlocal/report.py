@@ -103,7 +103,7 @@ def contenders(*, seed: int = 0, n_jobs: int | None = None) -> list[Contender]:
             "tuned",
             "locally linear (tuned)",
             ours(LocallyLinearSVCCV),
-            max_rows=50_000,
+            max_rows=20_000,
             needs_dense=True,
         ),
         Contender(

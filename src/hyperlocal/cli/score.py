@@ -47,9 +47,10 @@ def _run(arguments: argparse.Namespace) -> int:
     print(f"accuracy           {100 * right.mean():.2f} % ({result['n_wrong']} of {len(y)} wrong)")
     print(f"balanced accuracy  {100 * np.mean(list(recalls.values())):.2f} %")
     width = max(len("class"), *(len(label) for label in recalls))
-    print(f"\n{'class'.ljust(width)}  rows  right")
+    digits = max(len("rows"), len(str(counts.max())))
+    print(f"\n{'class'.ljust(width)}  {'rows'.rjust(digits)}     right")
     for (label, recall), count in zip(recalls.items(), counts, strict=True):
-        print(f"{label.ljust(width)}  {count:4d}  {100 * recall:.2f} %")
+        print(f"{label.ljust(width)}  {count:{digits}d}  {100 * recall:6.2f} %")
     return 0
 
 
