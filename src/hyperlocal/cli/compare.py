@@ -121,7 +121,8 @@ def _digits() -> Dataset:
 
     from ..datasets import Dataset
 
-    return Dataset("digits", *load_digits(return_X_y=True))
+    digits = load_digits()
+    return Dataset("digits", digits.data, digits.target, feature_names=tuple(digits.feature_names))
 
 
 def _benchmark(name: str) -> Dataset:
