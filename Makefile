@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src cpp -type f -not -name '*.pyc')
 
-.PHONY: compare test lint format benchmarks clean
+.PHONY: compare test docs lint format clean
 
 compare: $(VENV)/.installed
 	$(BIN)/hyperlocal compare
@@ -15,6 +15,10 @@ test: $(VENV)/.installed-test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n 2 -q
+
+docs: $(VENV)/.installed-docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo docs/_build/html/index.html
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/pre-commit run --all-files
@@ -35,9 +39,13 @@ $(VENV)/.installed-test: $(BIN)/python $(SOURCES)
 	$(BIN)/python -m pip install --quiet '.[test]'
 	touch $@ $(VENV)/.installed
 
+$(VENV)/.installed-docs: $(BIN)/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet '.[docs]'
+	touch $@
+
 $(VENV)/.installed-dev: $(BIN)/python $(SOURCES)
 	$(BIN)/python -m pip install --quiet '.[dev]'
 	touch $@ $(VENV)/.installed $(VENV)/.installed-test
 
 clean:
-	rm -rf $(VENV) build
+	rm -rf $(VENV) build docs/_build docs/api docs/gallery docs/results

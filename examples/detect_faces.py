@@ -1,4 +1,8 @@
-"""Detect faces by histograms of oriented gradients and a linear SVM.
+"""
+Detect faces by histograms of oriented gradients and a linear SVM
+=================================================================
+
+It takes minutes, so it is not run when this page is built::
 
     pip install 'hyperlocal[vision,plot]'
     python examples/detect_faces.py [FOLDER]
@@ -9,6 +13,8 @@ kinds of scenes share neither faces nor backgrounds: on the first the detectors 
 second C and the threshold are chosen (by average precision and by the best F1), on the third the
 result is measured, once. Draws the precision–recall curve of the test scenes, with and without hard
 negatives, and two of them with the boxes found.
+
+.. image:: /images/detect_faces.png
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ A map knows how to hand mapped rows to the compiled core and, where it can, how 
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -297,7 +298,9 @@ class AdditiveKernelMap(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 def check_feature_map(feature_map: Any) -> None:
-    """Raise unless ``feature_map`` is a known name or a transformer."""
+    """Raise unless ``feature_map`` is a known name, a map or a transformer."""
+    if isinstance(feature_map, FeatureMap):
+        return
     if isinstance(feature_map, str) or feature_map is None:
         check_choice("feature_map", feature_map, FEATURE_MAPS)
     elif isinstance(feature_map, type) or not (
@@ -311,6 +314,8 @@ def check_feature_map(feature_map: Any) -> None:
 
 def make_feature_map(feature_map: Any, X: Any, rng: np.random.Generator) -> FeatureMap:
     """The unfitted map that an estimator's ``feature_map`` argument names, for rows like ``X``."""
+    if isinstance(feature_map, FeatureMap):
+        return copy(feature_map)
     if feature_map == "auto":
         return _automatic_map(X)
     if feature_map is None or feature_map == "identity":

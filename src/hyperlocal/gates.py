@@ -42,7 +42,7 @@ class Gate:
     n_neighbors : int
         Active anchors per row.
     coding : str
-        One of :data:`hyperlocal.coding.CODINGS`.
+        One of ``hyperlocal.coding.CODINGS``.
     beta : float
         Sharpness of the soft coding: ``γ_j ∝ exp(−β‖x − v_j‖²)``.
     """

@@ -31,7 +31,7 @@ class LocallyLinearSVC(LocallyLinearClassifier):
     anchors : {"kmeans", "random"} or array of shape (n_anchors, width), default="kmeans"
         Where the local models sit. A given array may come from unlabelled rows too.
     feature_map : {"auto", None, "identity", "quadratic", "additive_chi2", "intersection", \
-"nystroem", "bias_only"} or transformer, default="auto"
+"nystroem", "bias_only"}, transformer or FeatureMap, default="auto"
         What a local model sees, ``φ(x)``: the row itself (None), all products of pairs of features
         ("quadratic"), a finite map of an additive kernel, and so on. "auto" is quadratic on
         rescaled rows (so that features and products weigh alike), above 64 features on their 40

@@ -1,0 +1,99 @@
+"""How Sphinx builds this site: `make docs`. Nothing is fetched from the network."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from pathlib import Path
+
+import hyperlocal
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_extensions"))
+# Tables are written by the scripts that measured them.
+sys.path.insert(0, str(HERE.parent / "benchmarks"))
+# Builds look the same on every machine.
+os.environ["OMP_NUM_THREADS"] = "1"
+
+project = "hyperlocal"
+author = "The hyperlocal developers"
+copyright = author
+version = release = hyperlocal.__version__
+
+extensions = [
+    "benchmark_tables",
+    "mathml",
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "gallery/**/*.ipynb"]
+templates_path = ["_templates"]
+nitpicky = True
+# Attributes that are properties stand in the class's own list; other projects' names need the network.
+nitpick_ignore_regex = [("py:obj", r"hyperlocal\..*"), ("py:.*", r"(numpy|scipy|sklearn)\..*")]
+suppress_warnings = ["config.cache"]
+
+# ---- markdown ------------------------------------------------------------------------------------
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+# ---- reference -----------------------------------------------------------------------------------
+
+autosummary_generate = True
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+
+# ---- gallery -------------------------------------------------------------------------------------
+
+warnings.filterwarnings("ignore", message=".*non-interactive.*", category=UserWarning)
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"plot_",
+    "within_subsection_order": "FileNameSortKey",
+    "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("hyperlocal",),
+    "reset_modules": ("gallery_style.reset",),
+    "download_all_examples": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "abort_on_example_error": True,
+    "plot_gallery": "True",
+    "reference_url": {"hyperlocal": None},
+}
+
+# ---- pages ---------------------------------------------------------------------------------------
+
+html_theme = "pydata_sphinx_theme"
+html_title = "hyperlocal"
+html_static_path = ["_static"]
+html_css_files = ["hyperlocal.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "logo": {"text": "hyperlocal"},
+    "navbar_align": "left",
+    "header_links_before_dropdown": 7,
+    "show_prev_next": True,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_sidebars = {
+    "index": [],
+    "quickstart": [],
+    "changelog": [],
+}
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True

@@ -1,0 +1,50 @@
+"""
+Why this prediction?
+====================
+
+A locally linear model is a linear one at every row, so what each feature adds to the score is exact:
+the contributions and the intercept sum to the decision function, to rounding. Here are a clear case
+and a borderline case of scikit-learn's breast cancer data.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+
+from hyperlocal import LocallyLinearSVC
+
+X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+labels = y.map({0: "malignant", 1: "benign"})
+X_train, X_test, y_train, y_test = train_test_split(X, labels, random_state=0)
+scaler = StandardScaler().set_output(transform="pandas").fit(X_train)
+X_train, X_test = scaler.transform(X_train), scaler.transform(X_test)
+model = LocallyLinearSVC(random_state=0).fit(X_train, y_train)
+print(f"{model.score(X_test, y_test):.1%} of test rows are right")
+
+# %%
+# ``explain`` takes one row. Printed, it is a table.
+
+scores = model.decision_function(X_test)
+clear, borderline = int(scores.argmax()), int(np.abs(scores).argmin())
+explanation = model.explain(X_test.iloc[[borderline]])
+print(explanation)
+assert np.isclose(explanation.contributions.sum() + explanation.intercepts[0], scores[borderline])
+
+# %%
+# The eight largest contributions of both rows. In the clear case features agree; in the borderline
+# case they cancel.
+
+figure, panels = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
+for ax, row, title in zip(panels, (clear, borderline), ("clear", "borderline"), strict=True):
+    explanation = model.explain(X_test.iloc[[row]])
+    contributions = explanation.contributions[0]
+    order = np.argsort(np.abs(contributions))[-8:]
+    colors = np.where(contributions[order] > 0, "#d9822b", "#2f6fab")
+    ax.barh(explanation.feature_names[order], contributions[order], color=colors)
+    ax.axvline(0, color="#222222", lw=0.8)
+    ax.set(xlabel=f"added to the score of {explanation.classes[0]}")
+    ax.set_title(f"{title}: {explanation.prediction}, score {scores[row]:+.2f}", fontsize=11)
+    ax.spines[["top", "right"]].set_visible(False)
+plt.show()

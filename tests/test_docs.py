@@ -1,0 +1,67 @@
+"""The code in the pages runs, and what they say of all estimators is true."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+import hyperlocal
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted((DOCS / "guide").glob("*.md"))]
+BLOCK = re.compile(r"^```(python|pycon)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def code_blocks(page: Path) -> list[tuple[str, str]]:
+    """Kind and text of each block of Python in a page."""
+    return BLOCK.findall(page.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if code_blocks(p)], ids=lambda page: page.stem)
+def test_code_of_page_runs(page: Path) -> None:
+    """All blocks of a page run one after the other, and sessions print what the page shows."""
+    names: dict[str, object] = {"__name__": page.stem}
+    for number, (kind, text) in enumerate(code_blocks(page)):
+        place = f"{page.name}, block {number}"
+        if kind == "python":
+            exec(compile(text, place, "exec"), names)
+        else:
+            run_session(text, names, place)
+
+
+def run_session(text: str, names: dict[str, object], place: str) -> None:
+    """Run a session with prompts; fail where the output differs."""
+    test = doctest.DocTestParser().get_doctest(text, names, place, place, 0)
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    runner.run(test, clear_globs=False)
+    names.update(test.globs)
+    assert runner.failures == 0, f"{place} prints something else"
+
+
+def test_reference_lists_every_public_name() -> None:
+    """No public name is missing from the API reference."""
+    listed = (DOCS / "api.rst").read_text(encoding="utf-8").split()
+    assert set(hyperlocal.__all__) <= set(listed)
+
+
+def test_table_of_abilities_is_true() -> None:
+    """What the guide says a classifier has, it has, and the guide lists every classifier."""
+    page = (DOCS / "methods.md").read_text(encoding="utf-8")
+    table = re.findall(r"^\| `(\w+)` \| [✓–] \| ([✓–])[^|]*\| ([✓–])[^|]*\| ([✓–])", page, re.M)
+    methods = ("explain", "predict_proba", "partial_fit")
+    told = {name: [mark == "✓" for mark in marks] for name, *marks in table}
+    true = {name: [has(name, method) for method in methods] for name in told}
+    assert told == true
+    assert set(told) == {name for name in hyperlocal.__all__ if name.endswith("SVC")}
+
+
+def has(name: str, method: str) -> bool:
+    """Whether an estimator has a method, with the arguments that bring it."""
+    model = getattr(hyperlocal, name)()
+    wanted = {"loss": "log", "solver": "sgd", "anchor_solver": "sgd"}
+    model.set_params(**{key: wanted[key] for key in wanted.keys() & model.get_params().keys()})
+    return hasattr(model, method)
