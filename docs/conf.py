@@ -35,7 +35,7 @@ extensions = [
 exclude_patterns = ["_build", "gallery/**/*.ipynb"]
 templates_path = ["_templates"]
 nitpicky = True
-# Attributes that are properties stand in the class's own list; other projects' names need the network.
+# Properties stand in their class's own list; other projects' names would need the network.
 nitpick_ignore_regex = [("py:obj", r"hyperlocal\..*"), ("py:.*", r"(numpy|scipy|sklearn)\..*")]
 suppress_warnings = ["config.cache"]
 

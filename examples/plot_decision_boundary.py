@@ -3,8 +3,8 @@ A boundary that bends where the data bend
 =========================================
 
 One anchor is a linear SVM. With twelve anchors, each row is scored by the six linear models nearest
-to it, mixed by a smooth gate, and the boundary follows the crescents. Stars are anchors; dashed lines
-are where the score is one or minus one.
+to it, mixed by a smooth gate, and the boundary follows the crescents. Stars are anchors; dashed
+lines are where the score is one or minus one.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Why this digit, and not that one?
 =================================
 
-With images, the contributions of the pixels are an image too. The difference of the contributions to
-two classes says which pixels decided between them, and it sums exactly to the difference of the
+With images, the contributions of the pixels are an image too. The difference of the contributions
+to two classes says which pixels decided between them, and it sums exactly to the difference of the
 scores. The rows shown are the test digits that the model was least sure of.
 """
 

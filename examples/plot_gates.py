@@ -18,7 +18,7 @@ a, b = np.meshgrid(np.linspace(-1.1, 1.1, 160), np.linspace(-1.1, 1.1, 160))
 plane = np.column_stack([a.ravel(), b.ravel()])
 
 # %%
-# :class:`~hyperlocal.LocalCoder` gives the codes as a sparse matrix, one column per anchor. The soft
+# :class:`~hyperlocal.LocalCoder` gives the codes as a sparse matrix, a column per anchor. The soft
 # coding is smooth but for small steps where an anchor leaves the four nearest; the reconstruction
 # codings (LLE, LLC, LCC) may give negative weights; the hard one is a tiling.
 

@@ -2,8 +2,8 @@
 What C and σ do to a kernel SVM
 ===============================
 
-Boundaries of :class:`~hyperlocal.KernelPegasosSVC` with a Gaussian kernel. Down the rows ``C`` grows:
-the soft margin gets narrower. Across the columns the width σ grows: a small one comes close to the
+Boundaries of :class:`~hyperlocal.KernelPegasosSVC` with a Gaussian kernel. Down the rows ``C``
+grows: the soft margin gets narrower. Across the columns the width σ grows: a small one comes close to the
 nearest neighbour, a large one to a straight line. Support vectors are circled.
 """
 
