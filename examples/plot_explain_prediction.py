@@ -3,8 +3,8 @@ Why this prediction?
 ====================
 
 A locally linear model is a linear one at every row, so what each feature adds to the score is
-exact: the contributions and the intercept sum to the decision function, to rounding. Here are a clear case
-and a borderline case of scikit-learn's breast cancer data.
+exact: the contributions and the intercept sum to the decision function, to rounding. Here are a
+clear case and a borderline case of scikit-learn's breast cancer data.
 """
 
 import matplotlib.pyplot as plt

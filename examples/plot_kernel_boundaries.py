@@ -3,8 +3,8 @@ What C and σ do to a kernel SVM
 ===============================
 
 Boundaries of :class:`~hyperlocal.KernelPegasosSVC` with a Gaussian kernel. Down the rows ``C``
-grows: the soft margin gets narrower. Across the columns the width σ grows: a small one comes close to the
-nearest neighbour, a large one to a straight line. Support vectors are circled.
+grows: the soft margin gets narrower. Across the columns the width σ grows: a small one comes close
+to the nearest neighbour, a large one to a straight line. Support vectors are circled.
 """
 
 import matplotlib.pyplot as plt
