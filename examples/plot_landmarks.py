@@ -48,8 +48,7 @@ compare(
 plt.show()
 
 # %%
-# A spiral. Soft clusters mix the models of the nearest ones, so the boundary has no jumps; Gaussian
-# projections ("rbf") see how near a landmark is, not only in which direction.
+# A spiral. Soft clusters mix the models of the nearest ones, so the boundary has no jumps.
 
 compare(
     make_spiral,
@@ -57,7 +56,7 @@ compare(
         "L3-SVM, 10 clusters": landmarks(10),
         "L3-SVM, 100 clusters": landmarks(100),
         "100 soft clusters": landmarks(100, soft_clusters=True),
-        "20 clusters, RBF landmarks": landmarks(20, projection="rbf", sigma=0.1),
+        "RBF SVM": SVC(C=10, gamma=10),
     },
 )
 plt.show()

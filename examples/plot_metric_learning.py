@@ -11,16 +11,16 @@ the wines of scikit-learn and compare local SVMs in the plain metric (LSVM) and 
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_wine
-from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
 from sklearn.preprocessing import scale
 
 from hyperlocal import MEGM, AdaptiveNeighborhoodSVC, NeighborhoodSVC
 
 X, y = load_wine(return_X_y=True)
 X = scale(X)
-noise = np.random.default_rng(0).standard_normal((len(X), 40))
-folds = StratifiedKFold(4, shuffle=True, random_state=0)
-n_noise = [0, 10, 20, 40]
+noise = np.random.default_rng(0).standard_normal((len(X), 160))
+folds = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0)
+n_noise = [0, 20, 40, 80, 160]
 
 
 def accuracy(method, count):
@@ -35,10 +35,10 @@ curves = {
 }
 
 # %%
-# Besides the accuracies, the rows themselves: with 40 features of noise, and after a map to two
+# Besides the accuracies, the rows themselves: with 40 features of noise, after a map to two
 # dimensions learned by MEGM.
 
-rows = np.hstack([X, noise])
+rows = np.hstack([X, noise[:, :40]])
 mapped = MEGM(n_components=2, random_state=0).fit(rows, y).transform(rows)
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 for label, values in curves.items():

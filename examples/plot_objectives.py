@@ -2,10 +2,10 @@
 Pegasos and dual coordinate ascent, pass by pass
 ================================================
 
-How far the objective of a linear SVM is above its optimum after each pass over the rows. Dual
-coordinate ascent (SDCA) falls geometrically. Pegasos falls like one over the number of passes; its
-average is far smoother than its last iterate. Batches make steps steadier but fewer; the order of
-visits hardly matters, except that one fixed order may be unlucky.
+How far the objective of a linear SVM is above its optimum after each pass over the rows. The
+average of Pegasos' iterates falls steadily. Its last iterate wobbles, and so does dual coordinate
+ascent (SDCA): it climbs the dual, and in these first passes the primal objective need not fall at
+every step. Larger batches mean fewer steps per pass; the order of visits hardly matters.
 """
 
 import matplotlib.pyplot as plt

@@ -4,7 +4,7 @@ Anchors as prototypes
 
 Anchors are points among the rows, so anchors of images are images: the model's own summary of the
 data. Below each prototype is the weight map of its local model for the class that most of its rows
-have: orange pixels speak for the class there, blue ones against it.
+have: orange pixels speak for the class there, violet ones against it.
 """
 
 import matplotlib.pyplot as plt

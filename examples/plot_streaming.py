@@ -20,7 +20,9 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.4, random_
 n_batches, n_passes = 10, 3
 
 # %%
-# ``classes`` must be known at the first call. Three passes over ten batches:
+# ``classes`` must be known at the first call. The first batch also sets the regulariser
+# ``λ = 1/Σ C``: as it holds a tenth of the rows, ten times ``C`` makes it the problem of all rows.
+# Three passes over ten batches:
 
 
 def stream_errors(model):
@@ -32,7 +34,7 @@ def stream_errors(model):
 
 
 streams = {
-    "LocallyLinearSVC, stream": LocallyLinearSVC(16, solver="sgd", random_state=0),
+    "LocallyLinearSVC, stream": LocallyLinearSVC(16, solver="sgd", C=30, random_state=0),
     "PegasosSVC (linear), stream": PegasosSVC(1e-3, random_state=0),
 }
 whole = LocallyLinearSVC(16, random_state=0).fit(X_train, y_train)

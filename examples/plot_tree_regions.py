@@ -3,8 +3,8 @@ A tree of gates
 ===============
 
 :class:`~hyperlocal.LocalDeepSVC` (LDKL) learns a tree that sends each row down one path; the nodes
-on the path score it. Shades are the leaves' regions. Depth 0 is a single node, which can bend
-already, for its weights are multiplied by a gate.
+on the path score it. Shades are the leaves' regions. Depth 0 is a single node: the
+product of a linear score and of a gate, which is linear and squashed.
 """
 
 import matplotlib.pyplot as plt
