@@ -81,7 +81,7 @@ html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "hyperlocal"},
     "navbar_align": "left",
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 6,
     "show_prev_next": True,
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],

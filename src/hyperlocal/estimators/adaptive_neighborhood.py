@@ -67,7 +67,7 @@ class AdaptiveNeighborhoodSVC(NeighborhoodClassifier):
     centres_ : ndarray of shape (n_centres,)
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
 
     See Also
     --------

@@ -75,7 +75,7 @@ class ClusteredSVC(ClusterwiseClassifier):
     objective_, duality_gap_ : float
         The primal objective reached, and how far above the optimum it can be at most.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
 
     See Also
     --------

@@ -111,7 +111,7 @@ default="rbf"
     n_samples_fit_ : int
         Rows of the training data.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
 
     See Also
     --------

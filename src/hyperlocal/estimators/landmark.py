@@ -123,7 +123,7 @@ default="random"
     objective_, duality_gap_ : float
         The primal objective reached by the last stage, and how far above the optimum it can be.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
 
     See Also
     --------

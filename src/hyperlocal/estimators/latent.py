@@ -71,7 +71,7 @@ class LatentLocallyLinearSVC(LearnedGateClassifier):
         Penalty and mean loss of the last epoch (each row's loss as it was visited).
     history_ : list of (epoch, mean loss)
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
 
     See Also
     --------

@@ -83,7 +83,7 @@ class LocallyLinearSVC(LocallyLinearClassifier):
         The primal objective reached, and how far above the optimum it can be at most.
     history_ : list of (epoch, objective, duality gap)
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
 
     See Also
     --------

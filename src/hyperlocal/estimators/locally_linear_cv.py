@@ -99,7 +99,7 @@ class_weight, n_jobs, random_state
     anchors_, beta_, coef_, intercept_, classes_, n_iter_, objective_, duality_gap_, history_
         Of the model fitted to all rows with the chosen setting.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
 
     See Also
     --------

@@ -69,7 +69,7 @@ class NeighborhoodSVC(NeighborhoodClassifier):
         With ``cache_neighborhoods=True``: the (distinct) training rows that are centres.
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
 
     See Also
     --------

@@ -86,7 +86,7 @@ class PegasosSVC(PegasosEstimator, LinearModel):
         The ``λ`` that "auto" stands for.
     history_ : list of (epoch, objective, NaN)
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
 
     See Also
     --------

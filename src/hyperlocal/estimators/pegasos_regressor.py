@@ -57,7 +57,7 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator):
     regularization_ : float
     history_ : list of (epoch, objective, NaN)
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
 
     Examples
     --------

@@ -79,7 +79,7 @@ class ProfileSVC(ClusterwiseClassifier):
     objective_, duality_gap_ : float
         The primal objective, summed over clusters, and how far above the optimum it can be.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
 
     See Also
     --------

@@ -63,7 +63,7 @@ class SDCASVC(LinearModel, LocallyLinearClassifier):
     n_samples_fit_ : int
         Rows of the training data.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
 
     See Also
     --------

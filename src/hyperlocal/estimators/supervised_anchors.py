@@ -114,7 +114,7 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
     objective_, duality_gap_ : float
         Of the weights, for the anchors as they are.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
 
     See Also
     --------
