@@ -28,23 +28,16 @@ print(f"{model.score(X_test, y_test):.1%} of test rows are right")
 
 scores = model.decision_function(X_test)
 clear, borderline = int(scores.argmax()), int(np.abs(scores).argmin())
-explanation = model.explain(X_test.iloc[[borderline]])
+explanation = model.explain(X_test.iloc[borderline])
 print(explanation)
 assert np.isclose(explanation.contributions.sum() + explanation.intercepts[0], scores[borderline])
 
 # %%
-# The eight largest contributions of both rows. In the clear case features agree; in the borderline
-# case they cancel.
+# The largest contributions of both rows. In the clear case features agree; in the borderline case
+# they cancel.
 
 figure, panels = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
 for ax, row, title in zip(panels, (clear, borderline), ("clear", "borderline"), strict=True):
-    explanation = model.explain(X_test.iloc[[row]])
-    contributions = explanation.contributions[0]
-    order = np.argsort(np.abs(contributions))[-8:]
-    colors = np.where(contributions[order] > 0, "#d9822b", "#2f6fab")
-    ax.barh(explanation.feature_names[order], contributions[order], color=colors)
-    ax.axvline(0, color="#222222", lw=0.8)
-    ax.set(xlabel=f"added to the score of {explanation.classes[0]}")
-    ax.set_title(f"{title}: {explanation.prediction}, score {scores[row]:+.2f}", fontsize=11)
-    ax.spines[["top", "right"]].set_visible(False)
+    model.explain(X_test.iloc[row]).plot(ax=ax)
+    ax.set_title(f"{title}: score {scores[row]:+.2f}", fontsize=11)
 plt.show()

@@ -62,6 +62,13 @@ def test_local_lines_lie_on_the_boundary():
     assert display.ax_.figure is display.figure_
 
 
+def test_boundary_of_one_anchor_has_no_local_line():
+    """With one anchor the boundary is its line."""
+    X, y = make_ring()
+    model = LocallyLinearSVC(1, n_neighbors=1, random_state=0).fit(X, y)
+    assert LocalBoundaryDisplay.from_estimator(model, X, y, n_points=20).lines.shape == (0, 2, 2)
+
+
 def test_boundaries_through_a_pipeline():
     """Anchors and lines are drawn where the given rows are, whatever the steps did."""
     X, y = make_ring()

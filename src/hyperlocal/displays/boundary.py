@@ -164,12 +164,13 @@ def _colours(n_classes: int) -> list[Any]:
 
 def _local_lines(model: Any, anchors: np.ndarray) -> np.ndarray:
     """Ends of the local lines near their anchors, ``(n_lines, 2, 2)``."""
-    explained = model.explain(_named(model, anchors)) if len(anchors) > 1 else []
+    if len(anchors) == 1:  # its line would be the boundary itself
+        return np.empty((0, 2, 2))
+    explained = model.explain(_named(model, anchors))
     away = np.linalg.norm(anchors[:, None] - anchors, axis=2)
     np.fill_diagonal(away, np.inf)
-    spacing = away.min(axis=1) if len(anchors) > 1 else np.ones(1)
     lines = []
-    for explanation, room in zip(explained, spacing, strict=True):
+    for explanation, room in zip(explained, away.min(axis=1), strict=True):
         point = explanation.boundary
         if point is None or not point.found or point.distance > FARTHEST * room:
             continue
