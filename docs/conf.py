@@ -51,6 +51,7 @@ autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
+toc_object_entries_show_parents = "hide"
 
 # ---- gallery -------------------------------------------------------------------------------------
 
@@ -59,7 +60,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"plot_",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "gallery_style.TellingOrder",
     "backreferences_dir": "gallery/backreferences",
     "doc_module": ("hyperlocal",),
     "reset_modules": ("gallery_style.reset",),

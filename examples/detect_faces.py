@@ -17,6 +17,8 @@ negatives, and two of them with the boxes found.
 .. image:: /images/detect_faces.png
 """
 
+# sphinx_gallery_thumbnail_path = 'images/detect_faces.png'
+
 from __future__ import annotations
 
 import sys
