@@ -36,7 +36,7 @@ exclude_patterns = ["_build", "gallery/**/*.ipynb"]
 templates_path = ["_templates"]
 nitpicky = True
 # Properties stand in their class's own list; other projects' names would need the network.
-nitpick_ignore_regex = [("py:obj", r"hyperlocal\..*"), ("py:.*", r"(numpy|scipy|sklearn)\..*")]
+nitpick_ignore_regex = [("py:obj", r".*_"), ("py:.*", r"(numpy|scipy|sklearn)\..*")]
 suppress_warnings = ["config.cache"]
 
 # ---- markdown ------------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 Everything comes back as a :class:`Dataset`: training rows, and test rows where a standard split
 exists. Three ways in:
 
-- :func:`load_dataset` finds a benchmark set by name, in a local folder or at OpenML;
+- :func:`~hyperlocal.datasets.load_dataset` finds a benchmark set by name, in a local folder or at
+  OpenML;
 - :func:`read_table` reads a user's own file, whatever its format, and :func:`read_raw` reads it
   without encoding text;
 - :func:`make_banana`, :func:`make_sines`, :func:`make_spiral` and :func:`make_xor` draw small
