@@ -165,10 +165,7 @@ def plot_batch_sizes(
     random_state: Any = 0,
     ax: Any = None,
 ) -> Any:
-    """The effect of the batch size on Pegasos.
-
-    Arguments as in :func:`~hyperlocal.plotting.plot_solvers`.
-    """
+    """The effect of the batch size on Pegasos; arguments as in ``plot_solvers``."""
     models = {
         f"batches of {size}": PegasosSVC(
             1 / (C * len(y)), batch_size=size, average=False, random_state=random_state
@@ -181,10 +178,7 @@ def plot_batch_sizes(
 def plot_samplings(
     X: Any, y: Any, *, C: float = 1.0, passes: int = 30, random_state: Any = 0, ax: Any = None
 ) -> Any:
-    """The effect of the sampling scheme on Pegasos.
-
-    Arguments as in :func:`~hyperlocal.plotting.plot_solvers`.
-    """
+    """The effect of the sampling scheme on Pegasos; arguments as in ``plot_solvers``."""
     models = {
         sampling.replace("_", " "): PegasosSVC(
             1 / (C * len(y)), sampling=sampling, average=False, random_state=random_state

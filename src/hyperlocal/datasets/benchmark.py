@@ -72,7 +72,7 @@ OPENML_SOURCES: Mapping[str, OpenMLSource] = {
 
 
 def known_datasets() -> list[str]:
-    """Return the names that :func:`~hyperlocal.datasets.load_dataset` can fetch from OpenML.
+    """Return the names that ``load_dataset`` can fetch from OpenML.
 
     Examples
     --------
