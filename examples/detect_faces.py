@@ -38,7 +38,7 @@ from hyperlocal.vision import Detections, WindowDetector, match_detections, prec
 WINDOW = 32
 CELL = 4
 FACES_PER_SCENE = 4
-C_VALUES = (0.01, 0.1, 1.0)
+C_VALUES = (0.1, 1.0)
 LOWEST_SCORE = -1.0  # where the curves end
 BOXES_PER_FACE, JITTER = 3, 0.06  # windows start at cells, not at faces: train on shifted boxes
 GREEN, RED = "#2a9d4a", "#c0392b"
@@ -178,6 +178,7 @@ def chosen(rounds: int, training: Scenes, choosing: Scenes) -> WindowDetector:
 def main() -> None:
     """Train, choose, detect, draw."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    folder.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(1)
     portraits = rng.permutation(faces())
     training, choosing, test = (make_scenes(part, portraits, rng) for part in PARTS.values())
