@@ -45,7 +45,7 @@ VISITS_WANTED = 4_000 * LARGEST_BATCH
 FEWEST_EPOCHS, MOST_EPOCHS = 12, 30
 # Variables at rest whose margins are beyond one by more than this are not visited. (The largest
 # violation of the last epoch, the fixed-gate solver's rule, says little while codes change.)
-SLACK = 0.3
+SLACK = 0.1
 # Epochs from one look at all rows to the next; between them, rows that rest are left out.
 EPOCHS_BETWEEN_LOOKS = 6
 # How much of a row's own share of the weights counts when it judges its anchors: with all of it
