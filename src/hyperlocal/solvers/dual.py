@@ -119,7 +119,10 @@ def shrink_bounds(reports: np.ndarray) -> np.ndarray:
 
 
 class Descent:
-    """The state of a run. A group is a column of weights, or all of them for Crammer–Singer."""
+    """The state of a run. A group is a column of weights, or all of them for Crammer–Singer.
+
+    With ``weights`` the rows are one block of more data (see :meth:`continue_from`).
+    """
 
     def __init__(
         self,
@@ -128,6 +131,7 @@ class Descent:
         rng: np.random.Generator,
         alpha: np.ndarray | None,
         bounds: np.ndarray | None = None,
+        weights: np.ndarray | None = None,
     ):
         self.problem = problem
         self.tol = tol
@@ -146,6 +150,7 @@ class Descent:
         self.bounds = np.tile([np.inf, -np.inf], (self.n_groups, 1)) if bounds is None else bounds
         self.dual_values = np.zeros(self.n_groups)
         self.estimates = np.full(self.n_groups, np.inf)
+        self.losses = np.full(self.n_groups, np.inf)
         self.objectives = np.full(self.n_groups, np.inf)
         self.gaps = np.full(self.n_groups, np.inf)
         self.resting = np.zeros(self.n_groups, bool)
@@ -153,7 +158,9 @@ class Descent:
         self.epochs_since_check = 0
         self.converged = False
         self.history: list[tuple[int, float, float]] = []
-        if alpha is not None:
+        if weights is not None:
+            self.continue_from(self.alpha if alpha is None else alpha, weights)
+        elif alpha is not None:
             self._start_from(alpha)
 
     def run_epoch(self) -> None:
@@ -226,6 +233,7 @@ class Descent:
         losses, self.gaps = np.sum(blocks, axis=0)
         norms = squared_norms_by_column(self.weights)
         half_norms = 0.5 * (norms.sum(keepdims=True) if self.problem.crammer_singer else norms)
+        self.losses = losses
         self.objectives = half_norms + losses
         self.dual_values = self.objectives - self.gaps
         self.history.append((number, float(self.objectives.sum()), float(self.gaps.sum())))
@@ -240,6 +248,15 @@ class Descent:
 
     def see_scores(self, begin: int, end: int, scores: np.ndarray) -> None:
         """What a full check shows of each block of rows; for descents that want to know more."""
+
+    def continue_from(self, alpha: np.ndarray, weights: np.ndarray) -> None:
+        """Go on from feasible variables and from weights in which rows elsewhere have a part too.
+
+        The gap that the next check finds is then these rows' share of the gap of all, and its
+        losses are theirs; the weights are changed in place.
+        """
+        self.alpha, self.weights = alpha, weights
+        self.check(0)
 
     def facts(self) -> dict[str, float]:
         """What to tell about the last epoch."""
