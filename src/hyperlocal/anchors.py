@@ -84,6 +84,7 @@ def choose_anchors(
     argument: str = "n_anchors",
     default: Callable[[float], int] = default_n_anchors,
     careful: bool = False,
+    n_rows: int | None = None,
 ) -> np.ndarray:
     """Place anchors for rows ``X``.
 
@@ -101,6 +102,8 @@ def choose_anchors(
         The number of anchors that "auto" means for so many distinct rows.
     careful : bool
         Small data: the best of several runs of k-means.
+    n_rows : int or None
+        Where ``X`` is a sample: of how many rows.
 
     Returns
     -------
@@ -114,7 +117,7 @@ def choose_anchors(
     sample, weights, distinct_share = _distinct_sample(X, sample_weight, wanted_rows, rng)
     n_distinct = sample.shape[0]
     if n_anchors == "auto":
-        n_anchors = min(default(distinct_share * X.shape[0]), n_distinct)
+        n_anchors = min(default(distinct_share * (n_rows or X.shape[0])), n_distinct)
     if n_anchors > n_distinct:
         warnings.warn(
             f"{argument}={n_anchors} is larger than the number of distinct rows, {n_distinct}; "

@@ -102,11 +102,14 @@ class QuadraticMap(FeatureMap):
         The map sees rows divided by the root of their mean squared length, and multiplied by
         ``√(N/1000)`` between 1 and 4. As they are, products would outweigh the features themselves
         the more, the more features there are; but the more rows, the more curvature they support.
+    n_rows : int or None
+        N where the map is fitted on a sample.
     """
 
-    def __init__(self, n_axes: int | None = None, rescale: bool = False):
+    def __init__(self, n_axes: int | None = None, rescale: bool = False, n_rows: int | None = None):
         self.n_axes = n_axes
         self.rescale = rescale
+        self.n_rows = n_rows
 
     def fit(self, X: Any, y: Any, sample_weight: np.ndarray, rng: np.random.Generator) -> Any:
         """Find the principal axes and the scale, if wanted, on a sample of rows."""
@@ -116,7 +119,7 @@ class QuadraticMap(FeatureMap):
             self.mean, self.axes = principal_axes(X, sample_weight, self.n_axes, rng)
         if self.rescale:
             length = self._mean_squared_length(X, sample_weight, rng)
-            curvature = np.clip(np.sqrt(X.shape[0] / 1000), 1, 4)
+            curvature = np.clip(np.sqrt((self.n_rows or X.shape[0]) / 1000), 1, 4)
             self.scale = X.dtype.type(curvature / np.sqrt(length or 1))
         return self
 
@@ -312,12 +315,17 @@ def check_feature_map(feature_map: Any) -> None:
         )
 
 
-def make_feature_map(feature_map: Any, X: Any, rng: np.random.Generator) -> FeatureMap:
-    """The unfitted map that an estimator's ``feature_map`` argument names, for rows like ``X``."""
+def make_feature_map(
+    feature_map: Any, X: Any, rng: np.random.Generator, n_rows: int | None = None
+) -> FeatureMap:
+    """The unfitted map that an estimator's ``feature_map`` argument names, for rows like ``X``.
+
+    Where ``X`` is a sample, ``n_rows`` tells of how many rows.
+    """
     if isinstance(feature_map, FeatureMap):
         return copy(feature_map)
     if feature_map == "auto":
-        return _automatic_map(X)
+        return _automatic_map(X, n_rows)
     if feature_map is None or feature_map == "identity":
         return FeatureMap()
     if feature_map == "bias_only":
@@ -333,12 +341,11 @@ def make_feature_map(feature_map: Any, X: Any, rng: np.random.Generator) -> Feat
     return TransformerMap(feature_map)
 
 
-def _automatic_map(X: Any) -> FeatureMap:
+def _automatic_map(X: Any, n_rows: int | None) -> FeatureMap:
     if sp.issparse(X):
         return FeatureMap()
-    if X.shape[1] <= WIDEST_QUADRATIC_INPUT:
-        return QuadraticMap(rescale=True)
-    return QuadraticMap(n_axes=N_PRINCIPAL_AXES, rescale=True)
+    n_axes = None if X.shape[1] <= WIDEST_QUADRATIC_INPUT else N_PRINCIPAL_AXES
+    return QuadraticMap(n_axes, rescale=True, n_rows=n_rows)
 
 
 def _nystroem(X: Any, rng: np.random.Generator) -> Nystroem:

@@ -47,6 +47,8 @@ class LabelledRows:
         Class weights included, none zero.
     origin : RowOrigin or None
         Where the given rows went; None: they are these rows, in their order.
+    population : int or None
+        The number of rows of which these are a sample; None: they are all.
     """
 
     X: Any
@@ -54,6 +56,12 @@ class LabelledRows:
     classes: np.ndarray
     sample_weight: np.ndarray
     origin: RowOrigin | None = None
+    population: int | None = None
+
+    @property
+    def n_represented(self) -> int:
+        """How many rows these stand for."""
+        return self.X.shape[0] if self.population is None else self.population
 
     def spread(self, values: np.ndarray) -> np.ndarray:
         """Numbers of these rows, as numbers of the given rows: shares of their row's number."""

@@ -237,12 +237,13 @@ class LocallyLinearClassifier(CallbackSupportMixin, LocalModel):
     def _fit_gate(self, data: LabelledRows, rng: np.random.Generator, workers: Workers) -> None:
         """Feature map, anchors and gate, each from the training rows."""
         y = data.classes[data.target]
-        feature_map = make_feature_map(self._feature_map_argument(), data.X, rng)
+        n_rows = data.n_represented
+        feature_map = make_feature_map(self._feature_map_argument(), data.X, rng, n_rows)
         self._feature_map = feature_map.fit(data.X, y, data.sample_weight, rng)
         self._code_space = CodeSpace(self.code_on).fit(data.X, y)
         space = self._code_space.transform(data.X, self._feature_map)
         anchors = choose_anchors(
-            space, data.sample_weight, self.anchors, self.n_anchors, rng, workers
+            space, data.sample_weight, self.anchors, self.n_anchors, rng, workers, n_rows=n_rows
         )
         self._gate = fit_gate(
             space, data.sample_weight, anchors, self.n_neighbors, self.coding, self.beta,
