@@ -111,6 +111,17 @@ class LiftedRows:
         self.workers.map(fill, row_blocks(self.n_rows, 8192))
         return norms
 
+    def stretched(self, factors: np.ndarray) -> LiftedRows:
+        """The same rows with each anchor's part multiplied by its factor."""
+        if self.shared_bias:
+            raise ValueError("rows that share one bias cannot be stretched by anchor")
+        gate = (self.gate * factors[self.anchors]).astype(self.dtype)
+        codes = Codes(self.anchors, gate, gate)
+        return LiftedRows(
+            self.rows, codes, self.n_anchors, self.bias, False, self.workers,
+            is_dense=self.is_dense, row_norms=self._row_norms,
+        )  # fmt: skip
+
     def add(self, steps: np.ndarray, weights: np.ndarray) -> None:
         """Add ``Σ_i steps_ic · lifted_i`` to the weights, in place."""
         ranges = [(column, column + 1) for column in range(weights.shape[1])]

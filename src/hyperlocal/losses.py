@@ -7,6 +7,7 @@ Crammer–Singer has ``ℓ(f_y(x_i) − max_{r≠y} f_r(x_i))``.
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import xlogy
 
 LOSSES = ("squared_hinge", "hinge", "log")
 
@@ -17,6 +18,34 @@ def loss_values(loss: str, margins: np.ndarray) -> np.ndarray:
         return np.logaddexp(0, -margins)
     slack = np.maximum(0, 1 - margins)
     return slack if loss == "hinge" else slack * slack
+
+
+def pulls(loss: str, margins: np.ndarray) -> np.ndarray:
+    """``−ℓ'`` of each margin: what a dual variable is at the optimum, over its cost."""
+    if loss == "log":
+        with np.errstate(over="ignore"):  # exp of a large margin is infinite: no pull
+            return 1 / (1 + np.exp(margins))
+    slack = np.maximum(0, 1 - margins)
+    return 2 * slack if loss == "squared_hinge" else (slack > 0).astype(margins.dtype)
+
+
+def conjugate_sums(
+    alpha: np.ndarray, target: np.ndarray, costs: np.ndarray, loss: str, crammer_singer: bool
+) -> np.ndarray:
+    """``Σ_i C_i ℓ*(−α_i/C_i)`` of each column; of the rows' own column for Crammer–Singer.
+
+    The dual objective is minus these, minus half the squared norm of the weights.
+    """
+    if crammer_singer:
+        alpha = alpha[np.arange(len(target)), target][:, None]
+    alpha, costs = alpha.astype(np.float64), costs.astype(np.float64)[:, None]
+    if loss == "log":
+        share = np.clip(alpha / costs, 0, 1)
+        return (costs * (xlogy(share, share) + xlogy(1 - share, 1 - share))).sum(axis=0)
+    sums = -alpha.sum(axis=0)
+    if loss == "squared_hinge":
+        sums += np.einsum("ic,ic->c", alpha, alpha / (4 * costs))
+    return sums
 
 
 def margins(scores: np.ndarray, target: np.ndarray, crammer_singer: bool) -> np.ndarray:

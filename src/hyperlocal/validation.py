@@ -135,7 +135,8 @@ def check_labelled_rows(
     X, y, weights, origin = _without_weightless(X, y, check_sample_weight(sample_weight, len(y)))
     classes, target = _encode_labels(y, classes)
     if class_weight is not None:
-        weights = weights * _class_weights(class_weight, classes, target, weights)[target]
+        masses = np.bincount(target, weights=weights, minlength=len(classes))
+        weights = weights * class_weights_by_mass(class_weight, classes, masses)[target]
     return LabelledRows(X, target, classes, weights, origin)
 
 
@@ -334,14 +335,11 @@ def _equal(A: Any, B: Any) -> bool:
     return not (A != B).nnz if sp.issparse(A) else np.array_equal(A, B)
 
 
-def _class_weights(
-    class_weight: Any, classes: np.ndarray, target: np.ndarray, sample_weight: np.ndarray
-) -> np.ndarray:
-    """One weight per class; "balanced" counts a row of weight two as the row twice."""
+def class_weights_by_mass(class_weight: Any, classes: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    """One weight per class, given the summed weights of the classes' rows."""
     if isinstance(class_weight, dict):
         weights = _weights_by_label(class_weight, classes.tolist())
     elif isinstance(class_weight, str) and class_weight == "balanced":
-        mass = np.bincount(target, weights=sample_weight, minlength=len(classes))
         present = mass > 0
         weights = np.ones(len(classes))
         weights[present] = mass.sum() / (np.count_nonzero(present) * mass[present])

@@ -267,7 +267,13 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
         return result, outcome
 
     def _learn(
-        self, rows: _Rows, rng: np.random.Generator, told: _Told, alpha: np.ndarray | None
+        self,
+        rows: _Rows,
+        rng: np.random.Generator,
+        told: _Told,
+        alpha: np.ndarray | None,
+        n_epochs: int | None = None,
+        shorter: float = 1.0,
     ) -> LearnedAnchors:
         """Let the anchors move, from dual variables for the gate as it is."""
         cost = min(self.C, MOST_COST_NORMALIZED if self._unit_rows else MOST_COST)
@@ -281,9 +287,27 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
             step = anchor_descent.default_step(codes, rows.data.sample_weight, self._gate.beta)
         return anchor_descent.learn_by_dual(
             rows.space, self._gate, lambda gate, chosen=None: rows.problem(gate, cost, chosen),
-            n_epochs=0 if told.stop else self._epochs(rows.data.X.shape[0]),
-            step=float(step), rng=rng, monitor=told.epoch, alpha=alpha,
+            n_epochs=0 if told.stop else n_epochs or self._epochs(rows.data.X.shape[0]),
+            step=shorter * float(step), rng=rng, monitor=told.epoch, alpha=alpha,
         )  # fmt: skip
+
+    def _move_anchors(
+        self,
+        data: LabelledRows,
+        rng: np.random.Generator,
+        workers: Workers,
+        n_epochs: int,
+        shorter: float,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Where some rows want the anchors, and how much they listen to each, ``Σ_i γ_ij²``."""
+        rows = _Rows(self, data, workers)
+        codes = rows.codes(self._gate)
+        learned = self._learn(rows, rng, _Told(None), None, n_epochs, shorter)
+        masses = np.bincount(
+            codes.anchors.ravel(), (codes.weights.astype(np.float64) ** 2).ravel(),
+            minlength=self._gate.n_anchors,
+        )  # fmt: skip
+        return learned.gate.anchors, masses
 
     def _learn_and_judge(
         self,
@@ -469,7 +493,7 @@ class _Rows:
 class _Told:
     """Numbers the epochs of several descents as one, and remembers a wish to stop."""
 
-    def __init__(self, monitor: EpochMonitor):
+    def __init__(self, monitor: EpochMonitor | None):
         self._monitor = monitor
         self._number = 0
         self.stop = False
@@ -477,6 +501,8 @@ class _Told:
     def epoch(self, number: int, **facts: float) -> bool:
         """Pass an epoch on."""
         self._number += 1
+        if self._monitor is None:
+            return False
         self.stop = self._monitor.epoch(self._number, **facts) or self.stop
         return self.stop
 

@@ -268,15 +268,18 @@ class Descent:
         }
 
     def _start_from(self, alpha: np.ndarray) -> None:
-        costs = self.problem.costs[:, None]
-        if self.problem.crammer_singer:
-            self.alpha = steps = self._feasible_joint(alpha)
-        else:
-            upper = np.inf if self.problem.loss == "squared_hinge" else costs
-            self.alpha = np.clip(alpha, 0, upper).astype(self.alpha.dtype, order="C")
-            steps = self.alpha * self.problem.labels
+        self.alpha = steps = self.feasible(alpha)
+        if not self.problem.crammer_singer:
+            steps = steps * self.problem.labels
         self.problem.lifted.add(steps, self.weights)
         self.check(0)
+
+    def feasible(self, alpha: np.ndarray) -> np.ndarray:
+        """The variables moved to where they are allowed to be."""
+        if self.problem.crammer_singer:
+            return self._feasible_joint(alpha)
+        upper = np.inf if self.problem.loss == "squared_hinge" else self.problem.costs[:, None]
+        return np.clip(alpha, 0, upper).astype(self.alpha.dtype, order="C")
 
     def _feasible_joint(self, alpha: np.ndarray) -> np.ndarray:
         """Crammer–Singer's variables made feasible: rivals at most 0, sums 0, ``a_y ≤ C``."""

@@ -1,0 +1,18 @@
+"""Training on many machines with Dask (needs the extra ``hyperlocal[dask]``).
+
+Rows, codes and dual variables stay on the workers; weights travel. Everything runs as Dask tasks:
+a worker that dies costs a retry, not the fit.
+"""
+
+try:
+    import distributed  # noqa: F401
+except ImportError as error:  # pragma: no cover
+    raise ImportError(
+        "hyperlocal.dask needs Dask: pip install 'hyperlocal[dask]', or fit on one machine with "
+        "hyperlocal.LocallyLinearSVC."
+    ) from error
+
+from .locally_linear import DaskLocallyLinearSVC
+from .supervised_anchors import DaskSupervisedAnchorSVC
+
+__all__ = ["DaskLocallyLinearSVC", "DaskSupervisedAnchorSVC"]

@@ -1,0 +1,271 @@
+"""A team whose members live on Dask workers: who is where, what is sent, what happens to losses.
+
+Each member has a home, the worker that holds its rows; its tasks go there and nowhere else. Where a
+home is gone, the member is made again on the worker with the fewest members, and starts anew within
+the same round. Only where no worker is left, and none comes within half a minute, the fit ends.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from distributed import Client, Future, wait
+
+from ..solvers.team import Order, Proposal, stiffness_of
+from . import tasks
+
+SECONDS_BETWEEN_LOOKS = 1.0
+PATIENCE = 30.0
+SECONDS_TO_DISMISS = 10.0
+MOST_TRIES = 10
+
+# Makes the pieces of members' rows, as futures.
+Supply = Callable[[set[int]], dict[int, list[Future]]]
+
+
+class WorkersLostError(RuntimeError):
+    """No Dask worker is left."""
+
+
+class Crew:
+    """Members on workers; a :class:`hyperlocal.solvers.team.Team`.
+
+    Parameters
+    ----------
+    client : Client
+    n_groups : int
+    shape : tuple of int
+        Of the weights.
+    dtype : dtype
+    seed : int
+    """
+
+    def __init__(
+        self, client: Client, n_groups: int, shape: tuple[int, int, int], dtype: Any, seed: int
+    ):
+        self.client = client
+        self.n_groups = n_groups
+        self.shape = shape
+        self.dtype = np.dtype(dtype)
+        self.n_members = 0
+        self.n_restarts = 0
+        self.bytes_sent = 0
+        self.bytes_received = 0
+        self._token = uuid.uuid4().hex
+        self._seed = seed
+        self._homes: dict[int, str] = {}
+        self._stiffness = np.empty((0, shape[0]))
+        self._numbers: list[int] = []
+        self._supply: Supply
+        self._model: Any = None
+
+    # ---- members -------------------------------------------------------------------------------
+
+    def enlist(self, model: Any, n_members: int, supply: Supply, care: float) -> np.ndarray:
+        """Place members on workers; tells the mass of classes of each. Empty ones are left out."""
+        self._model, self._supply = model, supply
+        facts = self._make(set(range(n_members)))
+        present = [member for member in range(n_members) if facts[member][0]]
+        # Members are numbered anew; their supply still knows them by their first number.
+        self._numbers = present
+        self._homes = {new: self._homes[old] for new, old in enumerate(present)}
+        self.n_members = len(present)
+        self._stiffness = stiffness_of(np.array([facts[old][1] for old in present]), care)
+        return np.array([facts[old][2] for old in present])
+
+    def lift_again(self, model: Any, care: float) -> None:
+        """Have all members lift their rows by another gate."""
+        self._model = model
+        sent = self._scatter(model)
+        masses = self._ask(tasks.lift_again, lambda member: (sent,))
+        self._stiffness = stiffness_of(np.array(masses), care)
+
+    def learn(
+        self, model: Any, n_epochs: int, shorter: float
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Have all members move the model's anchors."""
+        sent = self._scatter(model)
+        return self._ask(
+            tasks.learn, lambda member: (sent, n_epochs, shorter, [self._seed, member])
+        )
+
+    def respond(
+        self, weights: np.ndarray, steps: np.ndarray, momentum: float, n_epochs: int, look: bool
+    ) -> Sequence[Proposal]:
+        """Send orders to all members, and gather their proposals."""
+        blank = np.empty((0, 0, 0), self.dtype)
+        sent = self._scatter(weights)
+
+        def arguments(member: int, sent: Future = sent, restart: bool = False) -> tuple[Any, ...]:
+            order = Order(blank, steps[member], momentum, n_epochs, look, restart)
+            seed = [self._seed, self._numbers[member], self.n_restarts]
+            return order, sent, self._stiffness[member], seed
+
+        def after_loss(member: int) -> tuple[Any, ...]:  # the weights may be lost with a worker
+            return arguments(member, self._scatter(weights), restart=True)
+
+        proposals = self._ask(tasks.respond, arguments, after_loss)
+        self.bytes_sent += weights.nbytes * len(set(self._homes.values()))
+        self.bytes_received += sum(proposal.change.nbytes for proposal in proposals)
+        return proposals
+
+    def close(self) -> None:
+        """Have the workers forget the members; never raises."""
+        try:
+            homes = set(self._homes.values()) & set(self._workers())
+            done = [
+                self.client.submit(tasks.dismiss, self._token, workers=[home], pure=False)
+                for home in homes
+            ]
+            if done:
+                wait(done, timeout=SECONDS_TO_DISMISS)
+        except Exception:  # a cluster that is gone has forgotten them
+            pass
+
+    # ---- asking ----------------------------------------------------------------------------------
+
+    def _ask(
+        self,
+        task: Callable[..., Any],
+        arguments: Callable[[int], tuple[Any, ...]],
+        after_loss: Callable[[int], tuple[Any, ...]] | None = None,
+    ) -> list[Any]:
+        """Run a task for every member at its home; lost members are made again and asked again."""
+        answers: dict[int, Any] = {}
+        asked = dict.fromkeys(range(self.n_members), arguments)
+        while asked:
+            futures = {
+                member: self.client.submit(
+                    task, self._key(member), *arguments_of(member),
+                    workers=[self._homes[member]], pure=False,
+                )
+                for member, arguments_of in asked.items()
+            }  # fmt: skip
+            found, lost = self._gather(futures, self._homes)
+            lost |= {member for member, answer in found.items() if answer is None}
+            answers |= {member: answer for member, answer in found.items() if answer is not None}
+            if lost:
+                self.n_restarts += 1
+                self._make({self._numbers[member] for member in lost})
+            asked = dict.fromkeys(lost, after_loss or arguments)
+        return [answers[member] for member in range(self.n_members)]
+
+    def _make(self, missing: set[int]) -> dict[int, Any]:
+        """Have members made from the rows, by their first numbers."""
+        made: dict[int, Any] = {}
+        numbers = {old: new for new, old in enumerate(self._numbers)}
+        while missing:
+            homes = self._choose_homes(missing)
+            pieces, model = self._supply(missing), self._scatter(self._model)
+            futures = {
+                member: self.client.submit(
+                    tasks.enlist, (self._token, member), model, pieces[member],
+                    workers=[homes[member]], pure=False,
+                )
+                for member in missing
+            }  # fmt: skip
+            found, missing = self._gather(futures, homes)
+            made |= found
+            for member in found:
+                self._homes[numbers.get(member, member)] = homes[member]
+        return made
+
+    def _key(self, member: int) -> tuple[str, int]:
+        return self._token, self._numbers[member]
+
+    def _choose_homes(self, members: set[int]) -> dict[int, str]:
+        """A worker for each member: those with the fewest members per thread."""
+        threads = self._wait_for_workers()
+        loads = dict.fromkeys(threads, 0)
+        for home in self._homes.values():
+            if home in loads:
+                loads[home] += 1
+        homes = {}
+        for member in sorted(members):
+            home = min(loads, key=lambda worker: ((loads[worker] + 1) / threads[worker], worker))
+            loads[home] += 1
+            homes[member] = home
+        return homes
+
+    # ---- waiting -------------------------------------------------------------------------------
+
+    def _gather(
+        self, futures: dict[int, Future], homes: dict[int, str]
+    ) -> tuple[dict[int, Any], set[int]]:
+        """Results by member, and the members whose home is gone."""
+        pending, lost = dict(futures), set()
+        try:
+            while pending:
+                try:
+                    wait(list(pending.values()), timeout=SECONDS_BETWEEN_LOOKS)
+                except TimeoutError:
+                    alive = self._workers()
+                    gone = {member for member in pending if homes[member] not in alive}
+                    lost |= gone
+                    if gone:
+                        self.client.cancel([pending.pop(member) for member in gone])
+                    continue
+                pending = {}
+        except BaseException:
+            self.client.cancel(list(futures.values()), force=True)
+            raise
+        found = {}
+        for member, future in futures.items():
+            if member in lost:
+                continue
+            if future.status == "error":
+                raise future.exception()
+            if future.status != "finished":
+                lost.add(member)
+                continue
+            found[member] = future
+        return self._results(found, lost), lost
+
+    def _results(self, found: dict[int, Future], lost: set[int]) -> dict[int, Any]:
+        """Fetch results; those that died with their worker are lost."""
+        results = self.client.gather(list(found.values()), errors="skip")
+        if len(results) == len(found):
+            return dict(zip(found, results, strict=True))
+        results = {}
+        for member, future in found.items():
+            fetched = self.client.gather([future], errors="skip")
+            if fetched:
+                results[member] = fetched[0]
+            else:
+                lost.add(member)
+        return results
+
+    def _workers(self) -> dict[str, int]:
+        """Threads of each living worker."""
+        if self.client.status != "running":
+            raise WorkersLostError(
+                f"the Dask client is {self.client.status}: the scheduler is gone, and the fit with "
+                "it."
+            )
+        return self.client.nthreads()
+
+    def _wait_for_workers(self) -> dict[str, int]:
+        begin = time.monotonic()
+        while not (workers := self._workers()):
+            if time.monotonic() - begin > PATIENCE:
+                raise WorkersLostError(
+                    f"all Dask workers are lost, and none came back within {PATIENCE:.0f} s; start "
+                    "workers and fit again."
+                )
+            time.sleep(0.2)
+        return workers
+
+    def _scatter(self, what: Any) -> Future:
+        """Send weights or a model to all workers, however often one of them dies meanwhile."""
+        for _ in range(MOST_TRIES):
+            self._wait_for_workers()
+            try:
+                # In a list of one: a bare array would be sent as its rows.
+                return self.client.scatter([what], broadcast=True, hash=False)[0]
+            except (OSError, TimeoutError, ValueError, KeyError):
+                time.sleep(SECONDS_BETWEEN_LOOKS)
+        raise WorkersLostError("the workers cannot be reached; start workers and fit again.")

@@ -1,0 +1,107 @@
+"""From the partitions of a collection to the rows of each member: read, described, shuffled."""
+
+from __future__ import annotations
+
+from operator import getitem
+from typing import Any
+
+import dask
+import numpy as np
+from distributed import Client, Future
+
+from ..validation import LabelledRows
+from . import tasks
+
+
+class Supply:
+    """Partitions, and how their rows reach the members.
+
+    Parameters
+    ----------
+    client : Client
+    parts : list of (rows, labels, weights)
+        Lazy, from :func:`hyperlocal.dask.collections.row_parts`.
+    seed : int
+    """
+
+    def __init__(self, client: Client, parts: list[tuple[Any, Any, Any]], seed: int):
+        self._client = client
+        read = dask.delayed(tasks.read_part, pure=False)
+        self._recipes = [read(index, *part) for index, part in enumerate(parts)]
+        self._seed = seed
+        self._parts: list[Future] = []
+        self._route: tuple[Any, ...] = ()
+
+    @property
+    def n_parts(self) -> int:
+        """Number of partitions."""
+        return len(self._recipes)
+
+    def read(self) -> list[tasks.PartFacts]:
+        """Read all partitions; what each holds. They stay on the workers until :meth:`release`."""
+        self._parts = self._client.compute(self._recipes)
+        return self._client.gather(self._client.map(tasks.describe, self._parts, pure=False))
+
+    def draw(self, sizes: np.ndarray) -> list[tasks.Part]:
+        """So many rows of each partition, at random."""
+        drawn = [
+            self._client.submit(tasks.draw, part, int(size), [self._seed, index], pure=False)
+            for index, (part, size) in enumerate(zip(self._parts, sizes, strict=True))
+            if size
+        ]
+        return self._client.gather(drawn)
+
+    def send_by(
+        self,
+        model: Any,
+        classes: np.ndarray,
+        class_weights: np.ndarray,
+        shares: np.ndarray | None,
+        n_members: int | None,
+    ) -> None:
+        """Fix who gets which rows; without ``n_members`` every partition is a member."""
+        self._route = (model, classes, class_weights, shares, n_members)
+
+    def __call__(self, members: set[int]) -> dict[int, list[Future]]:
+        """The pieces of the members' rows; partitions that were released are read again."""
+        model, classes, class_weights, shares, n_members = self._route
+        parts = self._parts or self._client.compute(self._recipes)
+        [sent] = self._client.scatter([model], hash=False)
+        if n_members is None:
+            return {
+                member: [
+                    self._client.submit(
+                        tasks.whole, parts[member], sent, classes, class_weights, pure=False
+                    )
+                ]
+                for member in members
+            }
+        splits = [
+            self._client.submit(
+                tasks.split, part, sent, classes, class_weights, shares, n_members,
+                [self._seed, index], pure=False,
+            )
+            for index, part in enumerate(parts)
+        ]  # fmt: skip
+        return {
+            member: [self._client.submit(getitem, split, member, pure=False) for split in splits]
+            for member in members
+        }
+
+    def release(self) -> None:
+        """Let the workers forget the partitions: the members have their rows now."""
+        self._parts = []
+
+
+def pooled(
+    samples: list[tasks.Part],
+    dtype: Any,
+    classes: np.ndarray,
+    class_weights: np.ndarray,
+    population: int,
+) -> LabelledRows:
+    """Samples of partitions as one sample of all rows."""
+    pieces = [
+        tasks.as_labelled(sample, dtype, classes, class_weights, population) for sample in samples
+    ]
+    return tasks.joined(pieces)

@@ -1,0 +1,253 @@
+"""What runs on the workers.
+
+A worker keeps the members of a team in a dictionary of its process, not as Dask results: they
+change from round to round, hold compiled objects that do not travel, and must not be spilled or
+copied. A task that finds its member missing says so; the driver has it made again from the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array
+
+from ..estimators.base import LocallyLinearClassifier
+from ..partitioning import assign_rows
+from ..rows import take_rows
+from ..solvers import Problem
+from ..solvers.team import Member, Order, Proposal
+from ..threads import Workers
+from ..validation import (
+    FLOATS,
+    LabelledRows,
+    canonical,
+    check_sample_weight,
+    check_values,
+)
+
+_Key = tuple[str, int]
+
+
+@dataclass
+class _Held:
+    """A member's rows on this worker, and the member once training began."""
+
+    data: LabelledRows
+    problem: Problem
+    member: Member | None = None
+
+
+_HELD: dict[_Key, _Held] = {}
+
+
+@dataclass(frozen=True)
+class Part:
+    """Checked rows of one partition; rows of weight zero are left out."""
+
+    X: Any
+    labels: np.ndarray
+    weights: np.ndarray
+    names: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class PartFacts:
+    """What the driver must know of a partition."""
+
+    n_rows: int
+    n_features: int
+    dtype: np.dtype[Any]
+    is_sparse: bool
+    names: tuple[str, ...] | None
+    classes: np.ndarray
+    masses: np.ndarray
+
+
+def read_part(index: int, X: Any, y: Any, sample_weight: Any) -> Part:
+    """Check the rows of a partition; what is wrong is told with the partition's number."""
+    try:
+        return _checked(X, y, sample_weight)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"partition {index}: {error}") from error
+
+
+def _checked(X: Any, y: Any, sample_weight: Any) -> Part:
+    names = None
+    if hasattr(X, "columns") and all(isinstance(name, str) for name in X.columns):
+        names = tuple(X.columns)
+    if not X.shape[0]:
+        X = X if sp.issparse(X) else np.zeros((0, X.shape[1]), _float_of(X))
+    else:
+        X = check_array(X, accept_sparse="csr", dtype=list(FLOATS), order="C", input_name="X")
+    X = canonical(X)
+    labels = np.asarray(y)
+    if labels.ndim != 1 or len(labels) != X.shape[0]:
+        raise ValueError(f"y has shape {labels.shape}; X has {X.shape[0]} rows.")
+    if not X.shape[0]:
+        return Part(X, labels, np.ones(0), names)
+    check_values(X)
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError("y contains NaN or infinity.")
+    weights = np.asarray(sample_weight) if sample_weight is not None else None
+    if weights is not None and not weights.any():  # a partition without weight is no error
+        return Part(X[:0], labels[:0], np.ones(0), names)
+    weights = check_sample_weight(weights, X.shape[0])
+    kept = weights > 0
+    if not kept.all():
+        X, labels, weights = canonical(X[kept]), labels[kept], weights[kept]
+    return Part(X, labels, weights, names)
+
+
+def _float_of(X: Any) -> Any:
+    dtypes = {np.dtype(dtype) for dtype in getattr(X, "dtypes", [getattr(X, "dtype", float)])}
+    return np.float32 if dtypes == {np.dtype(np.float32)} else np.float64
+
+
+def describe(part: Part) -> PartFacts:
+    """Its shape and its classes."""
+    classes, target = np.unique(part.labels, return_inverse=True)
+    masses = np.bincount(target, weights=part.weights, minlength=len(classes))
+    return PartFacts(
+        part.X.shape[0], part.X.shape[1], part.X.dtype, sp.issparse(part.X), part.names, classes,
+        masses,
+    )  # fmt: skip
+
+
+def draw(part: Part, n_rows: int, seed: Sequence[int]) -> Part:
+    """A sample of its rows."""
+    if n_rows >= part.X.shape[0]:
+        return part
+    rng = np.random.default_rng(seed)
+    chosen = np.sort(rng.choice(part.X.shape[0], n_rows, replace=False))
+    return Part(take_rows(part.X, chosen), part.labels[chosen], part.weights[chosen], part.names)
+
+
+def as_labelled(
+    part: Part, dtype: Any, classes: np.ndarray, class_weights: np.ndarray, population: int | None
+) -> LabelledRows:
+    """The rows as the chain takes them."""
+    target = np.searchsorted(classes, part.labels).astype(np.int32)
+    X = part.X.astype(dtype, copy=False)
+    weights = part.weights * class_weights[target]
+    return LabelledRows(X, target, classes, weights, population=population)
+
+
+def split(
+    part: Part,
+    model: LocallyLinearClassifier,
+    classes: np.ndarray,
+    class_weights: np.ndarray,
+    shares: np.ndarray | None,
+    n_members: int,
+    seed: Sequence[int],
+) -> list[LabelledRows]:
+    """The rows for each member: by their nearest anchor, or by lot where there are no shares."""
+    data = as_labelled(part, model._gate.anchors.dtype, classes, class_weights, None)
+    n_rows = data.X.shape[0]
+    rng = np.random.default_rng(seed)
+    if shares is None:
+        groups = rng.integers(n_members, size=n_rows)
+    elif n_rows:
+        with Workers(1) as workers:
+            groups = assign_rows(model._encode(data.X, workers).anchors[:, 0], shares, rng)
+    else:
+        groups = np.zeros(0, np.intp)
+    order = np.argsort(groups, kind="stable")
+    bounds = np.searchsorted(groups[order], np.arange(n_members + 1))
+    return [_take(data, order[begin:end]) for begin, end in pairwise(bounds)]
+
+
+def whole(
+    part: Part, model: LocallyLinearClassifier, classes: np.ndarray, class_weights: np.ndarray
+) -> LabelledRows:
+    """All rows, for the one member that they stay with."""
+    return as_labelled(part, model._gate.anchors.dtype, classes, class_weights, None)
+
+
+def _take(data: LabelledRows, chosen: np.ndarray) -> LabelledRows:
+    X = take_rows(data.X, chosen)
+    return LabelledRows(X, data.target[chosen], data.classes, data.sample_weight[chosen])
+
+
+def joined(pieces: Sequence[LabelledRows]) -> LabelledRows:
+    """All rows of the pieces."""
+    first = pieces[0]
+    if len(pieces) == 1:
+        return first
+    X = [piece.X for piece in pieces]
+    return LabelledRows(
+        canonical(sp.vstack(X).tocsr() if sp.issparse(first.X) else np.concatenate(X)),
+        np.concatenate([piece.target for piece in pieces]),
+        first.classes,
+        np.concatenate([piece.sample_weight for piece in pieces]),
+        population=first.population,
+    )
+
+
+def enlist(
+    key: _Key, model: LocallyLinearClassifier, pieces: Sequence[LabelledRows]
+) -> tuple[int, np.ndarray, np.ndarray]:
+    """Keep a member's rows, lifted; tells their number, the mass of anchors and of classes."""
+    data = joined(pieces)
+    n_rows, n_anchors = data.X.shape[0], model._gate.n_anchors
+    classes = np.bincount(data.target, weights=data.sample_weight, minlength=len(data.classes))
+    if not n_rows:
+        return 0, np.zeros(n_anchors), classes
+    return n_rows, _hold(key, model, data), classes
+
+
+def _hold(key: _Key, model: LocallyLinearClassifier, data: LabelledRows) -> np.ndarray:
+    with Workers(1) as workers:
+        problem = model._problem(model._lift_rows(data.X, workers), data)
+    _HELD[key] = _Held(data, problem)
+    gate = problem.lifted.gate.astype(np.float64)
+    return np.bincount(
+        problem.lifted.anchors.ravel(), (gate**2).ravel(), minlength=problem.lifted.n_anchors
+    )
+
+
+def lift_again(key: _Key, model: LocallyLinearClassifier) -> np.ndarray | None:
+    """Lift a member's rows by another gate; None where the member is not here."""
+    held = _HELD.get(key)
+    return None if held is None else _hold(key, model, held.data)
+
+
+def respond(
+    key: _Key, order: Order, weights: np.ndarray, stiffness: np.ndarray, seed: Sequence[int]
+) -> Proposal | None:
+    """A member's answer to an order; None where the member is not here (any more)."""
+    held = _HELD.get(key)
+    if held is None:
+        return None
+    if held.member is None:
+        held.member = Member(held.problem, stiffness, np.random.default_rng(seed))
+    with Workers(1):
+        return held.member.respond(order.with_weights(weights))
+
+
+def learn(
+    key: _Key, model: Any, n_epochs: int, shorter: float, seed: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Move anchors by some epochs over a member's own rows; tells where to, and their masses."""
+    held = _HELD.get(key)
+    if held is None:
+        return None
+    with Workers(1) as workers:
+        rng = np.random.default_rng(seed)
+        return model._move_anchors(held.data, rng, workers, n_epochs, shorter)
+
+
+def dismiss(token: str) -> None:
+    """Forget the members of a team."""
+    for key in [key for key in _HELD if key[0] == token]:
+        del _HELD[key]
+
+
+def n_held() -> int:
+    """How many members this worker keeps."""
+    return len(_HELD)

@@ -1,0 +1,107 @@
+"""Workers that die, clusters that shrink or vanish, users who press Ctrl-C."""
+
+import os
+import signal
+import threading
+import time
+
+import dask.array as da
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+
+from hyperlocal.dask import DaskLocallyLinearSVC, crew
+from hyperlocal.dask.crew import WorkersLostError
+from hyperlocal.solvers import team
+
+
+@pytest.fixture(scope="module")
+def rows():
+    X, y = make_classification(3000, 8, n_informative=6, n_redundant=0, flip_y=0.1, random_state=0)
+    return da.from_array(X, chunks=(500, 8)), da.from_array(y, chunks=500)
+
+
+@pytest.fixture
+def at_round(monkeypatch):
+    """Have something done when a fit has decided on its n-th round."""
+
+    def arrange(number, action):
+        rounds = iter(range(10_000))
+        decide = team.Council.decide
+
+        def decide_and_act(council, proposals):
+            decide(council, proposals)
+            if next(rounds) == number:
+                action()
+
+        monkeypatch.setattr(team.Council, "decide", decide_and_act)
+
+    return arrange
+
+
+def pids(client):
+    return [info["pid"] for info in client.run(_worker_facts).values()]
+
+
+def _worker_facts():
+    return {"pid": os.getpid()}
+
+
+def undisturbed(client, rows):
+    return DaskLocallyLinearSVC(client, random_state=0, tol=1e-3).fit(*rows)
+
+
+def test_a_killed_worker_costs_a_retry(processes, rows, at_round):
+    expected = undisturbed(processes, rows).objective_
+    at_round(4, lambda: os.kill(pids(processes)[0], signal.SIGKILL))
+    model = undisturbed(processes, rows)
+    assert model.n_restarts_ >= 1
+    assert model.objective_ == pytest.approx(expected, rel=1e-3)
+    assert model.duality_gap_ <= 1e-3 * model.objective_
+
+
+def test_a_cluster_may_shrink_to_one_worker(processes, rows, at_round):
+    expected = undisturbed(processes, rows).objective_
+    at_round(3, lambda: processes.cluster.scale(1))
+    model = undisturbed(processes, rows)
+    assert model.objective_ == pytest.approx(expected, rel=1e-3)
+
+
+def test_losing_all_workers_is_an_error_and_no_hang(processes, rows, at_round, monkeypatch):
+    monkeypatch.setattr(crew, "PATIENCE", 3.0)
+    at_round(3, lambda: processes.cluster.scale(0))
+    begin = time.monotonic()
+    with pytest.raises(WorkersLostError, match="all Dask workers are lost"):
+        undisturbed(processes, rows)
+    assert time.monotonic() - begin < 60
+
+
+def test_ctrl_c_leaves_no_tasks(processes, rows, at_round):
+    def press():
+        threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    at_round(2, press)
+    model = DaskLocallyLinearSVC(processes, random_state=0, tol=0.0, max_iter=10_000)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*rows)
+    deadline = time.monotonic() + 20
+    while any(processes.processing().values()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not any(processes.processing().values())
+    assert sum(processes.run(_n_held).values()) == 0
+    assert not hasattr(model, "classes_")
+
+
+def _n_held():
+    from hyperlocal.dask import tasks
+
+    return tasks.n_held()
+
+
+def test_a_nan_that_only_workers_see_names_its_partition(processes, rows):
+    X, y = rows
+    spoiled = da.concatenate(
+        [X[:1000], da.where(X[1000:1500] > 1e9, X[1000:1500], np.nan), X[1500:]]
+    )
+    with pytest.raises(ValueError, match=r"partition 2: .*NaN"):
+        undisturbed(processes, (spoiled, y))

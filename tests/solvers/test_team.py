@@ -1,0 +1,216 @@
+"""A team reaches the optimum of one solver over all rows, however rows are divided."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import make_classification
+
+from hyperlocal import LocallyLinearSVC
+from hyperlocal.losses import conjugate_sums, loss_values, pulls
+from hyperlocal.partitioning import assign_rows, group_anchors, shared_rows
+from hyperlocal.rows import take_rows
+from hyperlocal.solvers import dual
+from hyperlocal.solvers.team import (
+    Council,
+    LocalTeam,
+    Member,
+    Order,
+    best_steps,
+    solve,
+    stiffness_of,
+)
+from hyperlocal.threads import Workers
+from hyperlocal.validation import LabelledRows, check_labelled_rows
+
+N_ROWS = 400
+
+
+def divided_problem(n_members, *, n_classes=2, grouped=True, dtype=np.float64, **arguments):
+    """One problem over all rows, and the members' problems."""
+    X, y = make_classification(
+        N_ROWS, 5, n_informative=4, n_redundant=0, n_classes=n_classes, flip_y=0.1, random_state=0
+    )
+    model = LocallyLinearSVC(12, n_neighbors=3, C=0.5, random_state=0, **arguments)
+    rng, workers = np.random.default_rng(0), Workers()
+    weights = rng.uniform(0.5, 2, N_ROWS)
+    data = check_labelled_rows(model, X.astype(dtype), y, weights)
+    model._fit_gate(data, rng, workers)
+    model._fix_lifting()
+    codes = model._encode(data.X, workers)
+    mass = np.bincount(codes.anchors[:, 0], minlength=12).astype(float)
+    groups = rng.integers(n_members, size=N_ROWS)
+    if grouped:
+        shares = group_anchors(shared_rows(codes, 12), mass, n_members)
+        groups = assign_rows(codes.anchors[:, 0], shares, rng)
+    problems = []
+    for member in range(n_members):
+        rows = np.flatnonzero(groups == member)
+        part = LabelledRows(
+            take_rows(data.X, rows), data.target[rows], data.classes, data.sample_weight[rows]
+        )
+        problems.append(model._problem(model._lift(part.X, codes.take(rows), workers), part))
+    return model._problem(model._lift(data.X, codes, workers), data), problems
+
+
+def team_of(problems, care=0.8):
+    masses = np.array(
+        [
+            np.bincount(p.lifted.anchors.ravel(), (p.lifted.gate**2).ravel(), p.lifted.n_anchors)
+            for p in problems
+        ]
+    )
+    stiffness = stiffness_of(masses, care)
+    return LocalTeam(
+        [
+            Member(problem, own, np.random.default_rng(i))
+            for i, (problem, own) in enumerate(zip(problems, stiffness, strict=True))
+        ]
+    )
+
+
+CASES = [
+    {},
+    {"loss": "hinge"},
+    {"loss": "log"},
+    {"n_classes": 3},
+    {"n_classes": 3, "multi_class": "crammer_singer"},
+    {"n_classes": 3, "multi_class": "crammer_singer", "loss": "hinge"},
+    {"grouped": False},
+    {"normalize": False},
+    {"feature_map": None, "intercept_scaling": 0.0},
+    {"dtype": np.float32},
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_optimum_is_that_of_one_solver(case):
+    whole, problems = divided_problem(4, **case)
+    reference = dual.solve(whole, tol=1e-6, max_iter=5000, rng=np.random.default_rng(0))
+    result = solve(team_of(problems), tol=1e-4, max_iter=2000)
+    assert result.converged
+    assert result.duality_gap <= 1e-4 * result.objective
+    assert result.objective == pytest.approx(reference.objective, rel=2e-4)
+    # What the members told adds up to the objective of the weights.
+    assert whole.objective(result.weights) == pytest.approx(result.objective, rel=1e-5)
+
+
+def test_variables_of_members_add_up_to_the_weights():
+    _, problems = divided_problem(3)
+    team = team_of(problems)
+    council = Council(team)
+    for number in range(4):
+        weights = council.weights.astype(team.dtype)
+        proposals = team.respond(weights, council.steps, 0.5 * (number > 1), 3, True)
+        council.judge(weights, proposals)
+        council.decide(proposals)
+    total = np.zeros(team.shape)
+    for member, problem, steps in zip(team.members, problems, council.steps, strict=True):
+        member._take(steps)
+        problem.lifted.add(member.alpha * problem.labels, total)
+    np.testing.assert_allclose(total, council.weights, atol=1e-10)
+    dual_value = -0.5 * (total**2).sum() - sum(
+        conjugate_sums(member.alpha, problem.target, problem.costs, problem.loss, False).sum()
+        for member, problem in zip(team.members, problems, strict=True)
+    )
+    assert dual_value <= council.objective
+
+
+def test_the_dual_objective_never_falls():
+    _, problems = divided_problem(4, grouped=False)
+    team = team_of(problems, care=0.0)
+    council, values = Council(team), []
+    for number in range(15):
+        weights = council.weights.astype(team.dtype)
+        momentum = number / (number + 3)
+        proposals = team.respond(weights, council.steps, momentum, 2, False)
+        council.judge(weights, proposals)
+        values.append(council._dual_value)
+        council.decide(proposals)
+    assert (np.diff(values) >= -1e-9).all()
+
+
+class LosesAMember(LocalTeam):
+    """Forgets one member's variables after some rounds, as a lost worker would."""
+
+    def __init__(self, members, make):
+        super().__init__(members)
+        self.make, self.number = make, 0
+
+    def respond(self, weights, steps, momentum, n_epochs, look):
+        self.number += 1
+        if self.number != 8:
+            return super().respond(weights, steps, momentum, n_epochs, look)
+        self.members[1] = self.make()
+        return [
+            member.respond(Order(weights, own, momentum, n_epochs, look, restart=place == 1))
+            for place, (member, own) in enumerate(zip(self.members, steps, strict=True))
+        ]
+
+
+@pytest.mark.parametrize("case", [{}, {"n_classes": 3, "multi_class": "crammer_singer"}], ids=str)
+def test_a_lost_member_costs_rounds_and_not_the_optimum(case):
+    whole, problems = divided_problem(3, **case)
+    reference = dual.solve(whole, tol=1e-6, max_iter=5000, rng=np.random.default_rng(0))
+    members = team_of(problems).members
+    team = LosesAMember(members, lambda: Member(problems[1], np.ones(12), np.random.default_rng(9)))
+    result = solve(team, tol=1e-4, max_iter=2000)
+    assert team.number > 8
+    assert result.converged
+    assert whole.objective(result.weights) == pytest.approx(reference.objective, rel=2e-4)
+
+
+def test_a_monitor_sees_rounds_and_can_stop():
+    _, problems = divided_problem(2)
+    seen = []
+
+    def monitor(number, **facts):
+        seen.append(facts)
+        return number == 3
+
+    result = solve(team_of(problems), tol=0.0, max_iter=50, monitor=monitor)
+    assert (result.n_iter, result.stopped, result.converged) == (3, True, False)
+    assert set(seen[0]) == {"objective", "gap", "step"}
+    assert np.isfinite(result.objective)
+
+
+def test_rounds_end_at_max_iter():
+    _, problems = divided_problem(2)
+    result = solve(team_of(problems), tol=0.0, max_iter=5)
+    assert (result.n_iter, result.converged, result.stopped) == (5, False, False)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.integers(1, 5), st.integers(0, 10_000))
+def test_steps_are_the_best_in_the_box(n_members, seed):
+    rng = np.random.default_rng(seed)
+    changes = rng.standard_normal((n_members, 6))
+    quadratic = (changes @ changes.T + 1e-3 * np.eye(n_members))[None]
+    linear = rng.standard_normal((1, n_members))
+    steps = best_steps(linear, quadratic)[:, 0]
+    assert ((steps >= 0) & (steps <= 1)).all()
+    slope = linear[0] - quadratic[0] @ steps
+    scale = np.abs(quadratic).max()
+    assert (slope[steps < 1] <= 1e-3 * scale).all()
+    assert (slope[steps > 0] >= -1e-3 * scale).all()
+
+
+def test_full_care_makes_whole_steps_safe():
+    rng = np.random.default_rng(0)
+    masses = rng.random((4, 7)) * (rng.random((4, 7)) < 0.7)
+    stiffness = stiffness_of(masses, 1.0)
+    changes = rng.standard_normal((4, 7, 5)) * (masses > 0)[..., None]
+    together = (changes.sum(axis=0) ** 2).sum()
+    apart = (stiffness[..., None] * changes**2).sum()
+    assert together <= apart
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "log"])
+def test_conjugates_and_pulls_meet_their_losses(loss):
+    margins = np.array([[-1.5], [0.3], [0.9], [2.0]])
+    costs = np.array([1.0, 2.0, 0.5, 1.5])
+    alpha = costs[:, None] * pulls(loss, margins)
+    conjugate = conjugate_sums(alpha, np.zeros(4, int), costs, loss, False)
+    primal = (costs[:, None] * loss_values(loss, margins)).sum()
+    # Fenchel-Young holds with equality where the variable is the pull of the loss.
+    assert primal + (alpha * margins).sum() + conjugate.sum() == pytest.approx(0, abs=1e-9)
