@@ -177,7 +177,8 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
                 with LocalCluster(dashboard_address=None) as cluster, Client(cluster) as own:
                     yield own
                 return
-        yield client
+        with client.as_current():
+            yield client
 
     def _agree(self, facts: list[PartFacts]) -> tuple[np.dtype[Any], np.ndarray, np.ndarray]:
         """One type of numbers, all classes, and the weight of each."""

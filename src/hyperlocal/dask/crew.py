@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from distributed import Client, Future, wait
+from distributed import CancelledError, Client, Future, wait
 
 from ..solvers.team import Order, Proposal, stiffness_of
 from . import tasks
@@ -209,6 +209,8 @@ class Crew:
                     if gone:
                         self.client.cancel([pending.pop(member) for member in gone])
                     continue
+                except CancelledError:  # dealt with below, by their status
+                    pass
                 pending = {}
         except BaseException:
             self.client.cancel(list(futures.values()), force=True)
