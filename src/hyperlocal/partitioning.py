@@ -13,9 +13,10 @@ from scipy.linalg import eigh
 from .coding import Codes
 
 # How much larger or smaller than its fair share a group may be, for a better cut: all are tried.
-# A round lasts as long as its largest group takes, and the number of rounds grows at least with the
-# square of what groups share.
-SLACKS = (0.02, 0.1, 0.2, 0.3)
+# A round lasts as long as its largest group takes, and the number of rounds grows about with the
+# cube of the share of what crosses borders, once that is not small.
+SLACKS = (0.02, 0.1, 0.2, 0.3, 0.5)
+HARMLESS = 0.01
 MOST_SWEEPS = 20
 
 
@@ -63,8 +64,9 @@ def group_anchors(shared: np.ndarray, mass: np.ndarray, n_groups: int) -> np.nda
         _divide(shared, np.arange(len(mass)), mass, slack, 0, n_groups, shares)
         shares /= mass[:, None]
         _refine(shared, mass, slack, shares)
-        between = shared.sum() - np.einsum("ag,ab,bg->", shares, shared, shares)
-        cost = (mass @ shares).max() * between**2
+        within = np.einsum("ag,ab,bg->", shares, shared, shares)
+        crossing = 1 - within / max(shared.sum(), 1e-300)
+        cost = (mass @ shares).max() * (HARMLESS + crossing**3)
         if cost < lowest:
             best, lowest = shares, cost
     return best

@@ -87,7 +87,7 @@ CASES = [
 def test_the_optimum_is_that_of_one_solver(case):
     whole, problems = divided_problem(4, **case)
     reference = dual.solve(whole, tol=1e-6, max_iter=5000, rng=np.random.default_rng(0))
-    result = solve(team_of(problems), tol=1e-4, max_iter=2000)
+    result = solve(team_of(problems), tol=1e-4, max_iter=2000, n_epochs=4)
     assert result.converged
     assert result.duality_gap <= 1e-4 * result.objective
     assert result.objective == pytest.approx(reference.objective, rel=2e-4)
@@ -154,7 +154,7 @@ def test_a_lost_member_costs_rounds_and_not_the_optimum(case):
     reference = dual.solve(whole, tol=1e-6, max_iter=5000, rng=np.random.default_rng(0))
     members = team_of(problems).members
     team = LosesAMember(members, lambda: Member(problems[1], np.ones(12), np.random.default_rng(9)))
-    result = solve(team, tol=1e-4, max_iter=2000)
+    result = solve(team, tol=1e-4, max_iter=2000, n_epochs=4)
     assert team.number > 8
     assert result.converged
     assert whole.objective(result.weights) == pytest.approx(reference.objective, rel=2e-4)
@@ -168,7 +168,7 @@ def test_a_monitor_sees_rounds_and_can_stop():
         seen.append(facts)
         return number == 3
 
-    result = solve(team_of(problems), tol=0.0, max_iter=50, monitor=monitor)
+    result = solve(team_of(problems), tol=0.0, max_iter=50, n_epochs=4, monitor=monitor)
     assert (result.n_iter, result.stopped, result.converged) == (3, True, False)
     assert set(seen[0]) == {"objective", "gap", "step"}
     assert np.isfinite(result.objective)
@@ -176,7 +176,7 @@ def test_a_monitor_sees_rounds_and_can_stop():
 
 def test_rounds_end_at_max_iter():
     _, problems = divided_problem(2)
-    result = solve(team_of(problems), tol=0.0, max_iter=5)
+    result = solve(team_of(problems), tol=0.0, max_iter=5, n_epochs=4)
     assert (result.n_iter, result.converged, result.stopped) == (5, False, False)
 
 

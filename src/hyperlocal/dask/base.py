@@ -162,9 +162,12 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
                     "n_partitions cannot be chosen where partitioning='given' leaves rows where "
                     "they are; leave it at None."
                 )
-        check_number(
-            "epochs_per_round", self.epochs_per_round, integer=True, above=1, inclusive=True
-        )
+        if isinstance(self.epochs_per_round, str):
+            check_choice("epochs_per_round", self.epochs_per_round, ["auto"])
+        else:
+            check_number(
+                "epochs_per_round", self.epochs_per_round, integer=True, above=1, inclusive=True
+            )
 
     @contextmanager
     def _connected(self) -> Iterator[Client]:
@@ -274,9 +277,11 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         return self._solve(crew, monitor)
 
     def _solve(self, crew: Crew, monitor: EpochMonitor) -> SolverResult:
+        n_epochs = self.epochs_per_round
+        if n_epochs == "auto":
+            n_epochs = team.default_epochs(self._n_rows // crew.n_members)
         result = team.solve(
-            crew, tol=self.tol, max_iter=self.max_iter, n_epochs=self.epochs_per_round,
-            monitor=monitor.epoch,
+            crew, tol=self.tol, max_iter=self.max_iter, n_epochs=n_epochs, monitor=monitor.epoch,
         )  # fmt: skip
         self._rounds += result.n_iter
         return result

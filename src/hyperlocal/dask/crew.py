@@ -17,11 +17,11 @@ from distributed import CancelledError, Client, Future, wait
 
 from ..solvers.team import Order, Proposal, stiffness_of
 from . import tasks
+from .supply import send
 
 SECONDS_BETWEEN_LOOKS = 1.0
 PATIENCE = 30.0
 SECONDS_TO_DISMISS = 10.0
-MOST_TRIES = 10
 
 # Makes the pieces of members' rows, as futures.
 Supply = Callable[[set[int]], dict[int, list[Future]]]
@@ -80,7 +80,7 @@ class Crew:
     def lift_again(self, model: Any, care: float) -> None:
         """Have all members lift their rows by another gate."""
         self._model = model
-        sent = self._scatter(model)
+        sent = self._send(model)
         masses = self._ask(tasks.lift_again, lambda member: (sent,))
         self._stiffness = stiffness_of(np.array(masses), care)
 
@@ -88,7 +88,7 @@ class Crew:
         self, model: Any, n_epochs: int, shorter: float
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Have all members move the model's anchors."""
-        sent = self._scatter(model)
+        sent = self._send(model)
         return self._ask(
             tasks.learn, lambda member: (sent, n_epochs, shorter, [self._seed, member])
         )
@@ -98,7 +98,7 @@ class Crew:
     ) -> Sequence[Proposal]:
         """Send orders to all members, and gather their proposals."""
         blank = np.empty((0, 0, 0), self.dtype)
-        sent = self._scatter(weights)
+        sent = self._send(weights)
 
         def arguments(member: int, sent: Future = sent, restart: bool = False) -> tuple[Any, ...]:
             order = Order(blank, steps[member], momentum, n_epochs, look, restart)
@@ -106,7 +106,7 @@ class Crew:
             return order, sent, self._stiffness[member], seed
 
         def after_loss(member: int) -> tuple[Any, ...]:  # the weights may be lost with a worker
-            return arguments(member, self._scatter(weights), restart=True)
+            return arguments(member, self._send(weights), restart=True)
 
         proposals = self._ask(tasks.respond, arguments, after_loss)
         self.bytes_sent += weights.nbytes * len(set(self._homes.values()))
@@ -160,7 +160,7 @@ class Crew:
         numbers = {old: new for new, old in enumerate(self._numbers)}
         while missing:
             homes = self._choose_homes(missing)
-            pieces, model = self._supply(missing), self._scatter(self._model)
+            pieces, model = self._supply(missing), self._send(self._model)
             futures = {
                 member: self.client.submit(
                     tasks.enlist, (self._token, member), model, pieces[member],
@@ -261,13 +261,7 @@ class Crew:
             time.sleep(0.2)
         return workers
 
-    def _scatter(self, what: Any) -> Future:
-        """Send weights or a model to all workers, however often one of them dies meanwhile."""
-        for _ in range(MOST_TRIES):
-            self._wait_for_workers()
-            try:
-                # In a list of one: a bare array would be sent as its rows.
-                return self.client.scatter([what], broadcast=True, hash=False)[0]
-            except (OSError, TimeoutError, ValueError, KeyError):
-                time.sleep(SECONDS_BETWEEN_LOOKS)
-        raise WorkersLostError("the workers cannot be reached; start workers and fit again.")
+    def _send(self, what: Any) -> Future:
+        """Bring weights or a model within reach of all workers, once there are any."""
+        self._wait_for_workers()
+        return send(self.client, what)

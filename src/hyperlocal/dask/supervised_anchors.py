@@ -10,7 +10,6 @@ import numpy as np
 from ..estimators.supervised_anchors import SupervisedAnchorSVC
 from ..progress import EpochMonitor
 from ..solvers import SolverResult
-from ..solvers.team import EPOCHS_PER_ROUND
 from ..validation import check_flag, check_number
 from .base import DaskClassifier
 from .crew import Crew
@@ -65,7 +64,7 @@ n_partitions_, n_restarts_, bytes_per_round_, n_features_in_, feature_names_in_
         *,
         partitioning: str = "anchors",
         n_partitions: int | None = None,
-        epochs_per_round: int = EPOCHS_PER_ROUND,
+        epochs_per_round: Any = "auto",
         anchor_rounds: int = 4,
         n_anchors: Any = "auto",
         n_neighbors: int = 8,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from operator import getitem
 from typing import Any
 
-import dask
 import numpy as np
+
+import dask
 from distributed import Client, Future
 
 from ..validation import LabelledRows
@@ -66,7 +67,7 @@ class Supply:
         """The pieces of the members' rows; partitions that were released are read again."""
         model, classes, class_weights, shares, n_members = self._route
         parts = self._parts or self._client.compute(self._recipes)
-        [sent] = self._client.scatter([model], hash=False)
+        sent = send(self._client, model)
         if n_members is None:
             return {
                 member: [
@@ -91,6 +92,16 @@ class Supply:
     def release(self) -> None:
         """Let the workers forget the partitions: the members have their rows now."""
         self._parts = []
+
+
+def send(client: Client, what: Any) -> Future:
+    """Bring something within reach of all workers.
+
+    As the result of a task it can be had again after its worker died; what ``scatter`` brought is
+    lost then, and a broadcast that meets a dying worker never ends.
+    """
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PiB"}):
+        return client.submit(tasks.carry, what, pure=False)
 
 
 def pooled(

@@ -8,7 +8,7 @@ copied. A task that finds its member missing says so; the driver has it made aga
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -154,7 +154,9 @@ def split(
         groups = rng.integers(n_members, size=n_rows)
     elif n_rows:
         with Workers(1) as workers:
-            groups = assign_rows(model._encode(data.X, workers).anchors[:, 0], shares, rng)
+            nearest = replace(model._gate, n_neighbors=1, coding="hard")
+            space = model._code_space.transform(data.X, model._feature_map)
+            groups = assign_rows(nearest.encode(space, workers).anchors[:, 0], shares, rng)
     else:
         groups = np.zeros(0, np.intp)
     order = np.argsort(groups, kind="stable")
@@ -240,6 +242,11 @@ def learn(
     with Workers(1) as workers:
         rng = np.random.default_rng(seed)
         return model._move_anchors(held.data, rng, workers, n_epochs, shorter)
+
+
+def carry(what: Any) -> Any:
+    """Hand on what came with the task."""
+    return what
 
 
 def dismiss(token: str) -> None:

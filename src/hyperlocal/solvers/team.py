@@ -30,7 +30,10 @@ from .dual import Descent, Monitor
 from .problem import Problem, squared_norms_by_column
 from .result import SolverResult
 
-EPOCHS_PER_ROUND = 4
+# Small parts are quick: more epochs between two exchanges. (Rows of a part, epochs.)
+EPOCHS_PER_ROUND = ((20_000, 8), (50_000, 4), (200_000, 2))
+# After a look that came too early, the gap must seem smaller by this before the next.
+STRICTER = 0.7
 # Powers of the stiffness. One is safe; rows grouped by neighbourhood meet at borders only, and a
 # little less brings them there sooner.
 CARE_AT_BORDERS = 0.8
@@ -245,7 +248,7 @@ def solve(
     *,
     tol: float,
     max_iter: int,
-    n_epochs: int = EPOCHS_PER_ROUND,
+    n_epochs: int,
     rounds_between_looks: int = ROUNDS_BETWEEN_LOOKS,
     monitor: Monitor | None = None,
 ) -> SolverResult:
@@ -277,7 +280,8 @@ def solve(
         momentum = number / (number + 3.0) if number > 1 else 0.0
         weights = council.weights.astype(team.dtype)
         ends = stop or number == max_iter
-        look = ends or council.seems_close(tol) or number - last_look >= rounds_between_looks
+        seems_close = council.seems_close(tol)
+        look = ends or seems_close or number - last_look >= rounds_between_looks
         proposals = team.respond(weights, council.steps, momentum, 0 if ends else n_epochs, look)
         council.judge(weights, proposals)
         if look:
@@ -286,6 +290,8 @@ def solve(
             converged = council.gap <= tol * council.objective
         if converged or ends:
             break
+        if look and seems_close:
+            council.was_mistaken()
         council.decide(proposals)
         number += 1
         if monitor is not None:
@@ -314,6 +320,7 @@ class Council:
         self._highest = np.full(team.n_groups, -np.inf)
         self._dual_value = -np.inf
         self._estimate = np.inf
+        self._trust = 1.0
 
     @property
     def objective(self) -> float:
@@ -327,7 +334,11 @@ class Council:
 
     def seems_close(self, tol: float) -> bool:
         """Whether the gap may be small enough, as far as members have seen."""
-        return self._estimate <= tol * abs(self._dual_value + self._estimate)
+        return self._estimate <= self._trust * tol * abs(self._dual_value + self._estimate)
+
+    def was_mistaken(self) -> None:
+        """A look found that the gap was not small enough."""
+        self._trust *= STRICTER
 
     def facts(self) -> dict[str, float]:
         """What to tell about the last round."""
@@ -406,6 +417,18 @@ class Council:
 def _place(anchors: np.ndarray, anchor: int) -> int | None:
     place = int(np.searchsorted(anchors, anchor))
     return place if place < len(anchors) and anchors[place] == anchor else None
+
+
+def default_epochs(n_rows: int) -> int:
+    """Epochs per round for parts of so many rows.
+
+    Examples
+    --------
+    >>> from hyperlocal.solvers.team import default_epochs
+    >>> [default_epochs(n) for n in (1_000, 100_000, 1_000_000)]
+    [8, 2, 1]
+    """
+    return next((epochs for most, epochs in EPOCHS_PER_ROUND if n_rows < most), 1)
 
 
 def best_steps(linear: np.ndarray, quadratic: np.ndarray) -> np.ndarray:
