@@ -48,7 +48,7 @@ class ArrayReader:
     def take(self, n: int) -> np.ndarray:
         """The next ``n`` rows (or items of a flat array)."""
         out = np.empty((n, *self.shape[1:]), self.dtype)
-        left = memoryview(out.reshape(-1).view(np.uint8)) if out.size else memoryview(b"")
+        left: Any = out.reshape(-1).view(np.uint8).data if out.size else b""
         while left:
             piece = self._file.read(min(len(left), 1 << 20))
             if not piece:
