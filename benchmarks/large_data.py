@@ -1,0 +1,239 @@
+"""Peak memory and time of a fit to a file that is larger than the memory it may take.
+
+Rows of 500 features vary mostly along 10 directions, in which the classes are waves. They are
+written to a file (npy, or CSV); ``datasets.stream`` reads it and ``fit_stream`` is fitted to it, in
+a fresh process. Memory is the peak of that process (no file is mapped into it) beyond its peak
+after all imports and a fit to a few rows. The files are deleted at the end.
+
+The objective is compared on a part of the rows: fit and fit_stream with the same gate, in 20
+blocks, from rows as they come and from rows sorted by class.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from common import (
+    MEGABYTE,
+    Row,
+    argument_parser,
+    environment,
+    in_fresh_process,
+    peak_bytes,
+    print_table,
+    rounded,
+    stage_seconds,
+    timed,
+    write_result,
+)
+from hyperlocal import LocallyLinearSVC
+from hyperlocal.datasets import stream
+from hyperlocal.estimators.streamed import StoredProblem, StreamedClassifier
+from hyperlocal.solvers.block_descent import BlockDescent
+
+N_FEATURES = 500
+N_DIRECTIONS = 10
+NOISE = 0.3
+LABEL_NOISE = 0.05
+ROWS_AT_A_TIME = 5_000
+# Numbers of the CSV file have three decimals between these bounds: so many different cells.
+LARGEST = 8.0
+STEPS = 1000
+GIGABYTE = 1e9
+COMPARED_ROWS = 100_000
+COMPARED_BLOCKS = 20
+TOLERANCE = 0.01
+TOLERANCE_TO_COMPARE = 1e-3
+STAGES = {
+    "read and write s": (StreamedClassifier, "_collect"),
+    "gate s": (StreamedClassifier, "_fit_gate"),
+    "codes s": (StoredProblem, "prepare"),
+    "passes s": (BlockDescent, "run_pass"),
+    "exact gap s": (BlockDescent, "check"),
+}
+
+
+# ---- data ----------------------------------------------------------------------------------------
+
+
+def row_blocks(n_rows: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Rows and labels, some at a time."""
+    rng = np.random.default_rng(seed)
+    scale = np.float32(1 / np.sqrt(N_DIRECTIONS))
+    mixing = scale * rng.standard_normal((N_DIRECTIONS, N_FEATURES), np.float32)
+    wave = rng.standard_normal((N_DIRECTIONS, 3), np.float32)
+    for begin in range(0, n_rows, ROWS_AT_A_TIME):
+        n = min(ROWS_AT_A_TIME, n_rows - begin)
+        hidden = rng.standard_normal((n, N_DIRECTIONS), np.float32)
+        X = hidden @ mixing
+        X += NOISE * rng.standard_normal(X.shape, np.float32)
+        y = np.cos(0.5 * hidden @ wave).sum(axis=1) > 1
+        yield X, (y ^ (rng.random(n) < LABEL_NOISE)).astype(np.int8)
+
+
+def write_npy(folder: Path, n_bytes: float, seed: int) -> tuple[Path, str]:
+    """An array of float32, and the labels in a file of their own."""
+    n_rows = int(n_bytes / (4 * N_FEATURES))
+    rows, labels = folder / "rows.npy", folder / "labels.npy"
+    header = {"descr": "<f4", "fortran_order": False, "shape": (n_rows, N_FEATURES)}
+    y = np.empty(n_rows, np.int8)
+    with open(rows, "wb") as file:
+        np.lib.format.write_array_header_1_0(file, header)
+        begin = 0
+        for X, part in row_blocks(n_rows, seed):
+            file.write(X.data)
+            y[begin : begin + len(part)] = part
+            begin += len(part)
+    np.save(labels, y)
+    return rows, str(labels)
+
+
+def write_csv(folder: Path, n_bytes: float, seed: int) -> tuple[Path, str]:
+    """Numbers of three decimals; the label is the last column."""
+    values = np.linspace(-LARGEST, LARGEST, STEPS + 1)
+    cells = np.array([f"{value:.3f},".encode() for value in values])
+    longest = cells.itemsize
+    numbers = np.zeros((len(cells), longest), np.uint8)
+    for i, cell in enumerate(cells):  # leading spaces make all cells equally long
+        numbers[i] = np.frombuffer(cell.rjust(longest), np.uint8)
+    path = folder / "rows.csv"
+    n_rows = int(n_bytes / (N_FEATURES * longest + 2))
+    with open(path, "wb") as file:
+        file.write(",".join([*(f"f{j}" for j in range(N_FEATURES)), "label"]).encode() + b"\n")
+        for X, y in row_blocks(n_rows, seed):
+            place = (np.clip(X, -LARGEST, LARGEST) + LARGEST) * (STEPS / (2 * LARGEST))
+            text = numbers[np.rint(place).astype(np.int16)].reshape(len(X), -1)
+            ends = np.column_stack([y.astype(np.uint8) + ord("0"), np.full(len(y), ord("\n"))])
+            file.write(np.hstack([text, ends.astype(np.uint8)]).data)
+    return path, "label"
+
+
+WRITERS = {"npy": write_npy, "csv": write_csv}
+
+
+# ---- one fit, in its own process -----------------------------------------------------------------
+
+
+def make_model(seed: int, **arguments: Any) -> LocallyLinearSVC:
+    """Linear local models on the input."""
+    return LocallyLinearSVC(feature_map=None, random_state=seed, n_jobs=1, **arguments)
+
+
+def fit_once(task: argparse.Namespace) -> Row:
+    """Fit to the file, and tell seconds and memory."""
+    few = next(row_blocks(1_000, task.seed))
+    make_model(task.seed).fit_stream([few])
+    before = peak_bytes()
+    rows = stream(task.data, task.target, dtype=np.float32, cache=task.folder)
+    surveyed = timed(lambda: rows.n_rows)
+    model = make_model(task.seed, tol=TOLERANCE)
+    with stage_seconds(STAGES) as stages:
+        seconds = timed(lambda: model.fit_stream(rows, folder=task.folder)).best
+    X, y = next(row_blocks(ROWS_AT_A_TIME, task.seed))
+    return {
+        "rows": surveyed.value,
+        "anchors": len(model.anchors_),
+        "survey s": surveyed.best,
+        "fit s": seconds,
+        **stages,
+        "passes": model.n_iter_,
+        "s per pass": stages["passes s"] / model.n_iter_,
+        "relative gap": model.duality_gap_ / model.objective_,
+        "training accuracy": model.score(X, y),
+        "model MB": (model.coef_.nbytes + model.intercept_.nbytes) / MEGABYTE,
+        "peak beyond interpreter MB": (peak_bytes() - before) / MEGABYTE,
+        "interpreter MB": before / MEGABYTE,
+    }
+
+
+# ---- the study -----------------------------------------------------------------------------------
+
+
+def fit_file(kind: str, arguments: argparse.Namespace) -> Row:
+    """Write a file, fit to it in a fresh process, delete it."""
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
+        n_bytes = GIGABYTE * arguments.gigabytes
+        path, target = WRITERS[kind](Path(folder), n_bytes, arguments.seed)
+        size = path.stat().st_size / GIGABYTE
+        typed = ["--one", "--seed", str(arguments.seed), "--folder", folder]
+        row = in_fresh_process([*typed, "--data", str(path), "--target", target])
+    return {"format": kind, "file GB": size, **row}
+
+
+def compare_objectives(n_rows: int, seed: int) -> list[Row]:
+    """fit and fit_stream with the same gate on the same rows."""
+    parts = list(row_blocks(n_rows, seed))
+    X, y = (np.concatenate(part) for part in zip(*parts, strict=True))
+    given = make_model(seed).fit(X[:16_000], y[:16_000])
+    gate = {"anchors": given.anchors_, "beta": given.beta_, "tol": TOLERANCE_TO_COMPARE}
+    whole = make_model(seed, **gate)
+    seconds = timed(lambda: whole.fit(X, y)).best
+    rows = [{"rows": n_rows, "by": "fit", "epochs or passes": whole.n_iter_, "fit s": seconds}]
+    for order, name in (
+        (np.arange(n_rows), "fit_stream"),
+        (np.argsort(y, kind="stable"), "fit_stream, sorted by class"),
+    ):
+        model = make_model(seed, **gate)
+        blocks = [(X[order], y[order])]
+        block_rows = -(-n_rows // COMPARED_BLOCKS)
+        seconds = timed(lambda: model.fit_stream(blocks, block_rows=block_rows)).best  # noqa: B023
+        rows.append(
+            {
+                "rows": n_rows,
+                "by": name,
+                "epochs or passes": model.n_iter_,
+                "fit s": seconds,
+                "objective above fit's": model.objective_ / whole.objective_ - 1,
+            }
+        )
+    return rows
+
+
+def study(arguments: argparse.Namespace) -> None:
+    """All formats, and the comparison."""
+    # Files first: a child inherits the peak of its parent, which must stay small until then.
+    fits: list[Row] = []
+    for kind in arguments.formats.split(","):
+        fits.append(fit_file(kind, arguments))
+        print_table(fits[-1:], f"A file of {arguments.gigabytes:g} GB, {kind}")
+    n_rows = COMPARED_ROWS // 10 if arguments.quick else COMPARED_ROWS
+    compared = compare_objectives(n_rows, arguments.seed)
+    print_table(compared, "Objectives")
+    write_result(
+        "large_data",
+        environment(arguments.seed),
+        [
+            *({"part": "files", **rounded(row)} for row in fits),
+            *({"part": "objectives", **rounded(row)} for row in compared),
+        ],
+        tracked=not arguments.quick,
+    )
+
+
+def main() -> None:
+    """Run the study, or the one fit that the study asks a fresh process for."""
+    parser = argument_parser(__doc__, repeats=1)
+    parser.add_argument("--gigabytes", type=float, default=10.0, help="size of each file")
+    parser.add_argument("--formats", default="npy,csv", help="what to write, of npy and csv")
+    parser.add_argument("--folder", help="where to write (default: among temporary files)")
+    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--data", help=argparse.SUPPRESS)
+    parser.add_argument("--target", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.one:
+        print(json.dumps(fit_once(arguments)))
+        return
+    if arguments.quick:
+        arguments.gigabytes = min(arguments.gigabytes, 0.05)
+    study(arguments)
+
+
+if __name__ == "__main__":
+    main()
