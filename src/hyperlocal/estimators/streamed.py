@@ -113,7 +113,9 @@ class StreamedClassifier(LocallyLinearClassifier):
             sample = rows.sample(self._rows_to_sample(), other_rng)
             warn_about_scales(sample.X, self._why_scales_matter)
             self._forget()
-            self._fit_gate(merge_equal_rows(sample), rng, workers)
+            if sample.population is None:  # all rows: the gate is that of fit
+                sample = merge_equal_rows(sample)
+            self._fit_gate(sample, rng, workers)
             self._fix_lifting()
             problem = stack.enter_context(StoredProblem(self, rows, block_rows, workers))
             problem.prepare()
@@ -293,7 +295,8 @@ class StoredRows:
         self._files.rows.append(X)
         self._files.labels.append(numbers)
         self._files.weights.append(weights)
-        masses: Any = np.bincount(numbers, weights=weights, minlength=len(self._masses))
+        masses = np.bincount(numbers, weights=weights, minlength=len(self._masses))
+        masses = masses.astype(np.float64)  # of no rows it is made of integers
         masses[: len(self._masses)] += self._masses
         self._masses = masses
 
