@@ -295,9 +295,9 @@ class StoredRows:
         self._files.rows.append(X)
         self._files.labels.append(numbers)
         self._files.weights.append(weights)
-        masses = np.bincount(numbers, weights=weights, minlength=len(self._masses))
-        masses = masses.astype(np.float64)  # of no rows it is made of integers
-        masses[: len(self._masses)] += self._masses
+        masses = np.zeros(len(self.labels.classes))
+        masses[: len(self._masses)] = self._masses
+        np.add.at(masses, numbers, weights)
         self._masses = masses
 
     def finish(self, class_weight: Any) -> None:
