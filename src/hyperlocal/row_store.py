@@ -17,9 +17,12 @@ from .threads import row_blocks
 
 Ranges: TypeAlias = Sequence[tuple[int, int]]
 
-# Neighbouring rows that stay together when rows are dealt to blocks: reads of some kilobytes and
-# more, and yet a block that is a fair sample, even of rows that are sorted by class.
-ROWS_PER_CHUNK = 256
+# Rows are dealt to blocks in chunks of neighbours, for reads of many kilobytes. A block is made of
+# so many chunks that it is a fair sample, even of rows that are sorted by class. That rows meet
+# others in every pass matters: with the same blocks again and again, descent took several times the
+# passes.
+CHUNKS_PER_BLOCK = 256
+FEWEST_NEIGHBOURS, MOST_NEIGHBOURS = 8, 256
 
 
 class NumberFile:
@@ -205,9 +208,10 @@ def deal_chunks(n_rows: int, block_rows: int, rng: np.random.Generator) -> list[
     >>> from hyperlocal.row_store import count_rows, deal_chunks
     >>> blocks = deal_chunks(10_000, 4_000, np.random.default_rng(0))
     >>> [count_rows(block) for block in blocks]
-    [3344, 3328, 3328]
+    [3345, 3325, 3330]
     """
-    chunks = list(row_blocks(n_rows, min(ROWS_PER_CHUNK, block_rows)))
+    wanted = min(MOST_NEIGHBOURS, max(FEWEST_NEIGHBOURS, block_rows // CHUNKS_PER_BLOCK))
+    chunks = list(row_blocks(n_rows, min(wanted, block_rows)))
     n_blocks = min(len(chunks), -(-n_rows // block_rows))
     order = rng.permutation(len(chunks))
     return [[chunks[i] for i in np.sort(part)] for part in np.array_split(order, n_blocks)]

@@ -127,6 +127,18 @@ class LocallyLinearClassifier(CallbackSupportMixin, LocalModel):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from hyperlocal import LocallyLinearSVC
+        >>> rng = np.random.default_rng(0)
+        >>> model = LocallyLinearSVC(solver="sgd", random_state=0)
+        >>> for _ in range(5):
+        ...     X = rng.standard_normal((200, 2))
+        ...     model = model.partial_fit(X, X[:, 0] * X[:, 1] > 0, classes=[False, True])
+        >>> model.predict([[1.0, 1.0], [1.0, -1.0]])
+        array([ True, False])
         """
         self._check_arguments()
         first = not hasattr(self, "classes_")

@@ -23,8 +23,7 @@ from .dual import RESTING, SETTLED, STRICTER, Descent
 from .problem import Problem, half_norm
 from .result import SolverResult
 
-# More epochs per visit save hardly a pass: of 24 passes with one, 18 are left with two, 16 with
-# three, 15 with ten.
+# More save hardly a pass; see benchmarks/large_data.py.
 EPOCHS_PER_VISIT = 3
 
 Monitor = Callable[..., bool]
