@@ -12,13 +12,13 @@ exists. Ways in:
   problems in the plane.
 
 One way through the files: dataset → text → columns → delimited, parquet, svmlight → tables
-→ benchmark; arrays, cache → row_stream → array_stream, table_stream → stream.
+→ benchmark; arrays, cache → row_stream → array_stream, table_stream → streams.
 """
 
 from .benchmark import known_datasets, load_dataset
 from .dataset import Dataset, is_sparse
 from .row_stream import RowStream
-from .stream import stream
+from .streams import stream
 from .synthetic import make_banana, make_sines, make_spiral, make_xor
 from .tables import RawRows, read_raw, read_table
 

@@ -81,7 +81,7 @@ class StreamedClassifier(LocallyLinearClassifier):
         Returns
         -------
         self
-            ``n_iter_`` counts passes over the rows.
+            ``n_iter_`` counts passes over the rows; ``warm_start`` has no effect.
 
         Examples
         --------
@@ -279,7 +279,7 @@ class StoredRows:
     def append(self, X: Any, y: np.ndarray, weights: np.ndarray) -> None:
         """Add checked rows; the first block says how rows are stored and in what precision."""
         if self._files is None:
-            self._dtype, self._is_sparse = X.dtype, sp.issparse(X)
+            self.dtype, self._is_sparse = X.dtype, sp.issparse(X)
             self._files = _Files(
                 open_store(self.folder, "rows", X),
                 NumberFile(self.folder / "labels", np.int32),
@@ -288,8 +288,8 @@ class StoredRows:
         if sp.issparse(X) != self._is_sparse:
             kinds = ("sparse", "dense") if self._is_sparse else ("dense", "sparse")
             raise ValueError(f"X is {kinds[1]}, but the first block's is {kinds[0]}.")
-        if X.dtype != self._dtype:
-            X = X.astype(self._dtype)
+        if X.dtype != self.dtype:
+            X = X.astype(self.dtype)
             check_values(X)
         numbers = self.labels.numbers(y)
         self._files.rows.append(X)
@@ -362,11 +362,10 @@ class StoredProblem:
         joint = model.multi_class == "crammer_singer"
         self._n_columns = 1 if n_classes == 2 and not joint else n_classes
         gate = model._gate
-        dtype = gate.anchors.dtype if gate.anchors.size else rows.read([(0, 1)]).X.dtype
         files = (
             NumberFile(rows.folder / "anchors", np.int32, gate.n_neighbors),
-            NumberFile(rows.folder / "gate", dtype, gate.n_neighbors),
-            NumberFile(rows.folder / "alpha", dtype, self._n_columns),
+            NumberFile(rows.folder / "gate", rows.dtype, gate.n_neighbors),
+            NumberFile(rows.folder / "alpha", rows.dtype, self._n_columns),
         )
         self._anchors, self._gate, self._alpha = files
         self._wanted_rows = block_rows

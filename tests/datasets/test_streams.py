@@ -1,4 +1,4 @@
-"""Tests of hyperlocal.datasets.stream: the blocks of a file are the rows that read_table reads."""
+"""Tests of hyperlocal.datasets.streams: the blocks of a file are the rows that read_table reads."""
 
 import gzip
 import shutil
