@@ -34,10 +34,10 @@ from ..validation import (
     check_known_classes,
     check_number,
     check_values,
+    class_weights_by_mass,
     make_generator,
     merge_equal_rows,
     warn_about_scales,
-    class_weights_by_mass,
 )
 from .base import LocallyLinearClassifier
 
