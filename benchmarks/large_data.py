@@ -1,5 +1,9 @@
 """Peak memory and time of a fit to a file that is larger than the memory it may take.
 
+    python benchmarks/large_data.py npy
+    python benchmarks/large_data.py csv --gigabytes 2
+    python benchmarks/large_data.py objectives
+
 Rows of 500 features vary mostly along 10 directions, in which the classes are waves. They are
 written to a file (npy, or CSV); ``datasets.stream`` reads it and ``fit_stream`` is fitted to it, in
 a fresh process. Memory is the peak of that process (no file is mapped into it) beyond its peak
@@ -162,10 +166,10 @@ def fit_once(task: argparse.Namespace) -> Row:
 def fit_file(kind: str, arguments: argparse.Namespace) -> Row:
     """Write a file, fit to it in a fresh process, delete it."""
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
-        gigabytes = getattr(arguments, f"{kind}_gigabytes")
-        path, target = WRITERS[kind](Path(folder), GIGABYTE * gigabytes, arguments.seed)
+        n_bytes = GIGABYTE * arguments.gigabytes
+        path, target = WRITERS[kind](Path(folder), n_bytes, arguments.seed)
         size = path.stat().st_size / GIGABYTE
-        typed = ["--one", "--seed", str(arguments.seed), "--folder", folder]
+        typed = [kind, "--one", "--seed", str(arguments.seed), "--folder", folder]
         row = in_fresh_process([*typed, "--data", str(path), "--target", target])
     return {"format": kind, "file GB": size, **row}
 
@@ -205,35 +209,19 @@ def compare_objectives(n_rows: int, seed: int) -> list[Row]:
     return rows
 
 
-def study(arguments: argparse.Namespace) -> None:
-    """All formats, and the comparison."""
-    # Files first: a child inherits the peak of its parent, which must stay small until then.
-    fits: list[Row] = []
-    for kind in arguments.formats.split(","):
-        fits.append(fit_file(kind, arguments))
-        print_table(fits[-1:], f"A file larger than the memory taken, {kind}")
+def study(arguments: argparse.Namespace) -> list[Row]:
+    """One part."""
+    if arguments.part != "objectives":
+        return [fit_file(arguments.part, arguments)]
     n_rows = COMPARED_ROWS // 20 if arguments.quick else COMPARED_ROWS
-    compared = compare_objectives(n_rows, arguments.seed)
-    print_table(compared, "Objectives")
-    write_result(
-        "large_data",
-        environment(arguments.seed),
-        [
-            *({"part": "files", **rounded(row)} for row in fits),
-            *({"part": "objectives", **rounded(row)} for row in compared),
-        ],
-        tracked=not arguments.quick,
-    )
+    return compare_objectives(n_rows, arguments.seed)
 
 
 def main() -> None:
-    """Run the study, or the one fit that the study asks a fresh process for."""
+    """Run a part of the study, or the one fit that it asks a fresh process for."""
     parser = argument_parser(__doc__, repeats=1)
-    parser.add_argument("--formats", default="npy,csv", help="what to write, of npy and csv")
-    parser.add_argument("--npy-gigabytes", type=float, default=10.0, help="size of the npy file")
-    parser.add_argument(
-        "--csv-gigabytes", type=float, default=2.0, help="size of the CSV file: parsing takes time"
-    )
+    parser.add_argument("part", choices=[*WRITERS, "objectives"])
+    parser.add_argument("--gigabytes", type=float, default=10.0, help="size of the file")
     parser.add_argument("--folder", help="where to write (default: among temporary files)")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--data", help=argparse.SUPPRESS)
@@ -243,8 +231,13 @@ def main() -> None:
         print(json.dumps(fit_once(arguments)))
         return
     if arguments.quick:
-        arguments.npy_gigabytes = arguments.csv_gigabytes = 0.05
-    study(arguments)
+        arguments.gigabytes = 0.05
+    rows = study(arguments)
+    print_table(rows)
+    write_result(
+        f"large_data_{arguments.part}", environment(arguments.seed), map(rounded, rows),
+        tracked=not arguments.quick,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":
