@@ -6,6 +6,7 @@ for, and counts as such.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -53,6 +54,7 @@ class NumberFile:
         self.width = width
         self.n_rows = 0
         self._path = path
+        self._lock = threading.Lock()  # a thread may read ahead
         # Opened for as long as the object lives: it is read in every pass.
         self._file = open(path, "w+b", buffering=0)  # noqa: SIM115
 
@@ -105,21 +107,23 @@ class NumberFile:
     def _read_at(self, row: int, out: np.ndarray) -> None:
         if not out.size:
             return
-        self._file.seek(row * self._row_bytes)
         left = memoryview(out).cast("B")  # type: ignore[arg-type]
-        while left:  # a system may read less than was asked for
-            n_bytes = self._file.readinto(left)
-            if not n_bytes:
-                raise OSError(f"{self._path}: shorter than what was written to it")
-            left = left[n_bytes:]
+        with self._lock:
+            self._file.seek(row * self._row_bytes)
+            while left:  # a system may read less than was asked for
+                n_bytes = self._file.readinto(left)
+                if not n_bytes:
+                    raise OSError(f"{self._path}: shorter than what was written to it")
+                left = left[n_bytes:]
 
     def _write_at(self, row: int, rows: np.ndarray) -> None:
         if not rows.size:
             return
-        self._file.seek(row * self._row_bytes)
         left = memoryview(rows).cast("B")  # type: ignore[arg-type]
-        while left:
-            left = left[self._file.write(left) :]
+        with self._lock:
+            self._file.seek(row * self._row_bytes)
+            while left:
+                left = left[self._file.write(left) :]
 
 
 class DenseStore:

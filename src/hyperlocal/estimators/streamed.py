@@ -27,7 +27,7 @@ from ..lifting import LiftedRows
 from ..progress import EpochMonitor, with_callbacks
 from ..row_store import NumberFile, Ranges, RowStore, deal_chunks, open_store, single_rows
 from ..solvers import Problem, SolverResult, block_descent, sgd
-from ..threads import Workers, row_blocks
+from ..threads import Workers, read_ahead, row_blocks
 from ..validation import (
     LabelledRows,
     check_block,
@@ -41,8 +41,8 @@ from ..validation import (
 )
 from .base import LocallyLinearClassifier
 
-# About what a block takes in memory: large enough that a pass over many blocks is little worse than
-# an epoch over all rows, and small beside the memory of any machine.
+# About what a block takes in memory, and the next is read meanwhile: large enough that a pass over
+# many blocks is little worse than an epoch over all rows, and small beside the memory of a machine.
 BYTES_PER_BLOCK = 1 << 27
 
 
@@ -381,14 +381,16 @@ class StoredProblem:
 
     def problems(self, rng: np.random.Generator) -> Iterator[Problem]:
         """Every row once, in blocks dealt at random."""
-        for ranges in deal_chunks(self.n_rows, self._block_rows, rng):
-            yield self._load(ranges)
+        return read_ahead(self._load, deal_chunks(self.n_rows, self._block_rows, rng))
 
     def blocks(self, rng: np.random.Generator) -> Iterator[block_descent.Block]:
         """The same with the rows' dual variables."""
-        for ranges in deal_chunks(self.n_rows, self._block_rows, rng):
+
+        def load(ranges: Ranges) -> block_descent.Block:
             problem, alpha = self._load(ranges), self._alpha.read(ranges)
-            yield block_descent.Block(problem, alpha, partial(self._alpha.write, ranges))
+            return block_descent.Block(problem, alpha, partial(self._alpha.write, ranges))
+
+        return read_ahead(load, deal_chunks(self.n_rows, self._block_rows, rng))
 
     def _rows_per_block(self) -> int:
         if self._wanted_rows != "auto":

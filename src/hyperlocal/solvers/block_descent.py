@@ -160,6 +160,7 @@ class BlockDescent:
             losses += float(descent.losses.sum())
             gap += float(descent.gaps.sum())
             act(descent, block)
+            del descent, block  # before the next is made
         self.losses, self.gap = losses, gap
         self.objective = half_norm(self.weights) + losses
 
