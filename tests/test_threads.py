@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from hyperlocal.threads import Workers, row_blocks, split_evenly
+from hyperlocal.threads import Workers, read_ahead, row_blocks, split_evenly
 
 
 def blas_threads():
@@ -93,3 +93,26 @@ def test_split_evenly(loads, n_parts):
     assert all(begin < end for begin, end in parts)
     share = sum(loads) / n_parts + 2 * max(loads, default=0)
     assert all(sum(loads[begin:end]) <= share for begin, end in parts)
+
+
+def test_reading_ahead_stays_one_item_ahead():
+    """Results come in order; no more than one item is loaded before it is asked for."""
+    loaded = []
+
+    def load(item):
+        loaded.append(item)
+        return 2 * item
+
+    results = read_ahead(load, range(5))
+    assert next(results) == 0
+    assert len(loaded) <= 2
+    assert list(results) == [2, 4, 6, 8]
+    assert list(read_ahead(load, [])) == []
+
+
+def test_reading_ahead_tells_errors():
+    """What goes wrong while reading ahead is raised where the result would be."""
+    results = read_ahead(lambda item: 1 / item, [1, 0])
+    assert next(results) == 1
+    with pytest.raises(ZeroDivisionError):
+        next(results)

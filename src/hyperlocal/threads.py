@@ -72,6 +72,25 @@ class Workers:
         return list(self._pool.map(function, items))
 
 
+def read_ahead(load: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """Results of ``load`` over ``items``, in their order, the next being made while one is in use.
+
+    Examples
+    --------
+    >>> from hyperlocal.threads import read_ahead
+    >>> list(read_ahead(abs, [-1, 2, -3]))
+    [1, 2, 3]
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="hyperlocal-read") as pool:
+        coming = None
+        for item in items:
+            ready, coming = coming, pool.submit(load, item)
+            if ready is not None:
+                yield ready.result()
+        if coming is not None:
+            yield coming.result()
+
+
 def row_blocks(n_rows: int, block_size: int) -> Iterator[tuple[int, int]]:
     """Cut ``range(n_rows)`` into half-open ranges of at most ``block_size``.
 

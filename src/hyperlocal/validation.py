@@ -128,16 +128,31 @@ def check_labelled_rows(
 
     ``classes`` gives the labels beforehand (``partial_fit``), else they are found in ``y``.
     """
-    X, y = validate_data(estimator, X, y, reset=reset, **_array_rules())
-    X = canonical(X)
-    _check_magnitude(X)
-    _check_labels(y)
+    X, y = _check_rows_and_labels(estimator, X, y, reset)
     X, y, weights, origin = _without_weightless(X, y, check_sample_weight(sample_weight, len(y)))
     classes, target = _encode_labels(y, classes)
     if class_weight is not None:
         masses = np.bincount(target, weights=weights, minlength=len(classes))
         weights = weights * class_weights_by_mass(class_weight, classes, masses)[target]
     return LabelledRows(X, target, classes, weights, origin)
+
+
+def check_block(
+    estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, reset: bool
+) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Validate a block of more labelled rows; those of weight zero are left out, if need be all."""
+    X, y = _check_rows_and_labels(estimator, X, y, reset)
+    weights = check_sample_weight(sample_weight, len(y), all_rows=False)
+    X, y, weights, _ = _without_weightless(X, y, weights)
+    return X, y, weights
+
+
+def _check_rows_and_labels(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
+    X, y = validate_data(estimator, X, y, reset=reset, **_array_rules())
+    X = canonical(X)
+    _check_magnitude(X)
+    _check_labels(y)
+    return X, y
 
 
 def check_valued_rows(
@@ -217,8 +232,11 @@ def _check_magnitude(X: Any) -> None:
         )
 
 
-def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
-    """Weights as float64; raises on a wrong shape, negative, non-finite or all-zero weights."""
+def check_sample_weight(sample_weight: Any, n_rows: int, *, all_rows: bool = True) -> np.ndarray:
+    """Weights as float64; raises on a wrong shape, negative, non-finite or all-zero weights.
+
+    Where these are not ``all_rows``, all may be zero.
+    """
     if sample_weight is None:
         return np.ones(n_rows)
     weights = np.asarray(sample_weight)
@@ -235,7 +253,7 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
         raise ValueError("sample_weight contains NaN or infinity; give finite weights.")
     if (weights < 0).any():
         raise ValueError("sample_weight contains negative weights; give weights of at least 0.")
-    if not weights.any():
+    if all_rows and not weights.any():
         raise ValueError("sample_weight is zero for every row; give some row a positive weight.")
     return weights
 

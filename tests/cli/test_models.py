@@ -261,3 +261,55 @@ def test_without_skops(cats_csv, cats_model, monkeypatch, capsys):
     monkeypatch.setitem(__import__("sys").modules, "skops.io", None)
     assert main(["info", cats_model]) == 1
     assert "pip install 'hyperlocal[cli]'" in capsys.readouterr().err
+
+
+# Streams ------------------------------------------------------------------------------------------
+
+
+def test_stream_fits_and_predicts_in_blocks(cats_csv, tmp_path, capsys):
+    """Encoding and scaling are those of all rows; predictions come block by block, all of them."""
+    path = str(tmp_path / "streamed.skops")
+    options = ["--target", "tame", "--output", path, "--stream", "--folder", str(tmp_path)]
+    assert main(["fit", cats_csv, *options, *QUICK]) == 0
+    whole = str(tmp_path / "whole.skops")
+    assert main(["fit", cats_csv, "--target", "tame", "--output", whole, *QUICK]) == 0
+    models = [model_file.load(name) for name in (path, whole)]
+    np.testing.assert_allclose(*(one.pipeline["scale"].mean_ for one in models))
+    assert models[0].about == models[1].about
+    assert models[0].feature_names == models[1].feature_names
+    capsys.readouterr()
+    assert main(["predict", path, cats_csv, "--stream", "--scores"]) == 0
+    header, *lines = lines_of(capsys)
+    assert header == "prediction,score of yes"
+    labels = [line.split(",")[0] for line in lines]
+    assert np.mean(np.array(labels) == read_raw(cats_csv).y) > 0.9
+    assert sorted(os.listdir(tmp_path)) == ["cats.csv", "streamed.skops", "whole.skops"]
+
+
+def test_stream_of_sparse_rows(tmp_path, capsys):
+    """LIBSVM files are streamed too; rows to predict may end at an earlier feature."""
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((200, 12), density=0.4, rng=rng, format="csr")
+    y = (X[:, [0]].toarray().ravel() > 0.2).astype(int)
+    data, few = str(tmp_path / "a.svm"), str(tmp_path / "b.svm")
+    dump_svmlight_file(X, y, data, zero_based=False)
+    dump_svmlight_file(X[:20, :6], y[:20], few, zero_based=False)
+    path = str(tmp_path / "model.skops")
+    assert main(["fit", data, "--stream", "--output", path, *QUICK]) == 0
+    assert main(["predict", path, few, "--stream"]) == 0
+    assert np.mean(np.array(lines_of(capsys), int) == y[:20]) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (["--stream", "--method", "rbf"], 2, "needs all rows at once; choose local-linear"),
+        (["--folder", "."], 2, "goes with --stream"),
+        (["--stream", "--folder", "nowhere"], 1, "no folder 'nowhere'"),
+    ],
+)
+def test_stream_that_cannot_be(cats_csv, tmp_path, capsys, options, code, message):
+    """What cannot be streamed is refused in a line."""
+    output = str(tmp_path / "model.skops")
+    assert main(["fit", cats_csv, "--target", "tame", "--output", output, *options]) == code
+    assert message in capsys.readouterr().err

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from ..datasets import RawRows, is_sparse, read_raw
+from ..datasets import RawRows, is_sparse, read_raw, stream
 from ..export import TRUSTED_TYPES
 from .options import own_version
 from .progress import steps
@@ -64,6 +64,11 @@ class StoredModel:
         rows = read_raw(path, target=target, columns=self.about.columns, part=part)
         return self._fitted_width(path, rows)
 
+    def stream(self, path: str, *, folder: str | None = None) -> Iterator[RawRows]:
+        """Read rows of a file with the columns of the model, in blocks."""
+        rows = stream(path, columns=self.about.columns, part="test", cache=folder)
+        return (self._fitted_width(path, block) for block in rows.raw_blocks())
+
     def _fitted_width(self, path: str, rows: RawRows) -> RawRows:
         X, width = rows.X, self.about.n_columns
         if is_sparse(X) and X.shape[1] < width:
@@ -98,11 +103,12 @@ class StoredModel:
 # Making -------------------------------------------------------------------------------------------
 
 
-def make_pipeline(rows: RawRows, model: Any) -> Any:
+def make_pipeline(rows: RawRows, model: Any, categories: Sequence[np.ndarray] | None = None) -> Any:
     """One-hot encoding of text, scaling, and the model, not fitted.
 
     Sparse rows are scaled to a largest absolute value of one, which keeps zeros; dense ones, and
     encoded text too, to mean zero and variance one, as :func:`hyperlocal.report.prepare` does.
+    ``categories`` are those of the text columns, where these rows are only some of all.
     """
     from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import Pipeline
@@ -113,7 +119,8 @@ def make_pipeline(rows: RawRows, model: Any) -> Any:
     texts = list(rows.text_columns)
     numbers = [j for j in range(rows.X.shape[1]) if j not in rows.text_columns]
     # A category that training did not see is encoded as none of those that it saw.
-    one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    known: Any = "auto" if categories is None else [values.astype(object) for values in categories]
+    one_hot = OneHotEncoder(categories=known, handle_unknown="ignore", sparse_output=False)
     encode = ColumnTransformer(
         [("numbers", "passthrough", numbers), ("categories", one_hot, texts)],
         verbose_feature_names_out=False,
@@ -121,13 +128,13 @@ def make_pipeline(rows: RawRows, model: Any) -> Any:
     return Pipeline([("encode", encode), ("scale", StandardScaler()), ("model", model)])
 
 
-def about_rows(rows: RawRows, method: str, needs_dense: bool) -> About:
-    """What there is to say of a model fitted to these rows."""
+def about_rows(rows: RawRows, method: str, needs_dense: bool, n_rows: int | None = None) -> About:
+    """What there is to say of a model fitted to these rows, or to ``n_rows`` like them."""
     return About(
         method=method,
         hyperlocal=own_version(),
         data=rows.name,
-        n_rows=int(rows.X.shape[0]),
+        n_rows=int(rows.X.shape[0]) if n_rows is None else n_rows,
         n_columns=int(rows.X.shape[1]),
         columns=None if rows.columns is None else list(rows.columns),
         target=rows.target,

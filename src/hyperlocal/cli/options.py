@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -63,6 +64,26 @@ def add_output_switches(parser: argparse.ArgumentParser) -> None:
     """``--json`` and ``--quiet``."""
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--quiet", action="store_true", help="no messages, no progress bar")
+
+
+def add_stream_switches(parser: argparse.ArgumentParser, what: str) -> None:
+    """``--stream`` and ``--folder``."""
+    parser.add_argument("--stream", action="store_true", help=what)
+    parser.add_argument(
+        "--folder",
+        metavar="DIR",
+        help="where --stream keeps its working files (default: the system's temporary files)",
+    )
+
+
+def check_stream_switches(arguments: argparse.Namespace) -> None:
+    """Raise where ``--folder`` is no folder, or has nothing to do."""
+    if arguments.folder is None:
+        return
+    if not arguments.stream:
+        raise UsageError("--folder: goes with --stream")
+    if not os.path.isdir(arguments.folder):
+        raise ValueError(f"--folder: no folder {arguments.folder!r}; make it first")
 
 
 def fraction(text: str) -> float:

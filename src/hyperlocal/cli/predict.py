@@ -9,7 +9,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .options import Command, add_model_and_data, add_output_switches, print_json, say
+from .options import (
+    Command,
+    UsageError,
+    add_model_and_data,
+    add_output_switches,
+    add_stream_switches,
+    check_stream_switches,
+    print_json,
+    say,
+)
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,30 +31,40 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="CSV with a header: the label, and the decision function of each class",
     )
+    add_stream_switches(parser, "read, predict and write in blocks, for data larger than memory")
     add_output_switches(parser)
 
 
 def _run(arguments: argparse.Namespace) -> int:
     from .model_file import load
 
+    check_stream_switches(arguments)
+    if arguments.stream and arguments.json:
+        raise UsageError("--json: holds all predictions at once; leave out --json or --stream")
     stored = load(arguments.model)
-    rows = stored.read(arguments.data)
-    labels = stored.apply(stored.pipeline.predict, rows.X, quiet=arguments.quiet)
-    scores: dict[str, Any] = {}
-    if arguments.scores:
-        scores = _scores(stored, rows.X, quiet=arguments.quiet)
+    if arguments.stream:
+        blocks = stored.stream(arguments.data, folder=arguments.folder)
+    else:
+        blocks = iter([stored.read(arguments.data)])
+    n_rows = 0
     with _writable(arguments.output) as file:
-        if arguments.json:
-            result: dict[str, Any] = {"data": rows.name, "predictions": labels}
-            print_json({**result, **({"scores": scores} if scores else {})}, file)
-        elif scores:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(["prediction", *(f"score of {label}" for label in scores)])
-            writer.writerows(zip(labels, *scores.values(), strict=True))
-        else:
-            file.writelines(f"{label}\n" for label in labels)
+        for number, rows in enumerate(blocks):
+            quiet = arguments.quiet or arguments.stream
+            labels = stored.apply(stored.pipeline.predict, rows.X, quiet=quiet)
+            scores = _scores(stored, rows.X, quiet=quiet) if arguments.scores else {}
+            n_rows += len(labels)
+            if arguments.json:
+                result: dict[str, Any] = {"data": rows.name, "predictions": labels}
+                print_json({**result, **({"scores": scores} if scores else {})}, file)
+            elif scores:
+                writer = csv.writer(file, lineterminator="\n")
+                if number == 0:
+                    writer.writerow(["prediction", *(f"score of {label}" for label in scores)])
+                writer.writerows(zip(labels, *scores.values(), strict=True))
+            else:
+                file.writelines(f"{label}\n" for label in labels)
     if arguments.output is not None:
-        say(f"wrote {arguments.output} ({len(labels):,} rows)", quiet=arguments.quiet)
+        say(f"wrote {arguments.output} ({n_rows:,} rows)", quiet=arguments.quiet)
     return 0
 
 

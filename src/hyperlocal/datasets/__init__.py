@@ -1,27 +1,31 @@
 """Data: named benchmark sets, readers of CSV, LIBSVM, npz and parquet files, and synthetic sets.
 
 Everything comes back as a :class:`Dataset`: training rows, and test rows where a standard split
-exists. Three ways in:
+exists. Ways in:
 
 - :func:`~hyperlocal.datasets.load_dataset` finds a benchmark set by name, in a local folder or at
   OpenML;
 - :func:`read_table` reads a user's own file, whatever its format, and :func:`read_raw` reads it
   without encoding text;
+- :func:`stream` reads it in blocks of rows, if it is larger than memory;
 - :func:`make_banana`, :func:`make_sines`, :func:`make_spiral` and :func:`make_xor` draw small
   problems in the plane.
 
 One way through the files: dataset → text → columns → delimited, parquet, svmlight → tables
-→ benchmark.
+→ benchmark; arrays, cache → row_stream → array_stream, table_stream → streams.
 """
 
 from .benchmark import known_datasets, load_dataset
 from .dataset import Dataset, is_sparse
+from .row_stream import RowStream
+from .streams import stream
 from .synthetic import make_banana, make_sines, make_spiral, make_xor
 from .tables import RawRows, read_raw, read_table
 
 __all__ = [
     "Dataset",
     "RawRows",
+    "RowStream",
     "is_sparse",
     "known_datasets",
     "load_dataset",
@@ -31,4 +35,5 @@ __all__ = [
     "make_xor",
     "read_raw",
     "read_table",
+    "stream",
 ]

@@ -7,7 +7,7 @@ Readers of tables (delimited text, parquet) make one. From there it is either en
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +34,8 @@ class Table:
         The line of the file each row stands in; None if the file has no lines.
     has_names : bool
         Whether the names come from the file.
+    first_row : int
+        Number of the first row in the file; not 0 in a later block of a large file.
     """
 
     path: Path
@@ -41,6 +43,7 @@ class Table:
     values: list[np.ndarray]
     lines: np.ndarray | None = None
     has_names: bool = True
+    first_row: int = 0
 
     @property
     def n_rows(self) -> int:
@@ -53,7 +56,9 @@ class Table:
 
     def place(self, row: int) -> str:
         """Where a row stands in the file, in words."""
-        return f"row {row}, counted from 0" if self.lines is None else f"line {self.lines[row]}"
+        if self.lines is None:
+            return f"row {self.first_row + row}, counted from 0"
+        return f"line {self.lines[row]}"
 
     def column(self, target: str | int | None) -> int:
         """Number of the column with this name or number; of the last one by default."""
@@ -78,18 +83,25 @@ class Table:
         Data frames are written with such numbers. Where rows are sorted by class, they would give
         the labels away.
         """
+        left_out = {label_column, 0 if self.begins_with_row_numbers() else None}
+        return [j for j in range(len(self.names)) if j not in left_out]
+
+    def begins_with_row_numbers(self) -> bool:
+        """Whether the first column is nameless and holds different whole numbers."""
         first = self.values[0]
-        is_index = (
+        return (
             self.names[0] == ""
             and not self.is_text(0)
             and np.array_equal(first, np.round(first))
             and len(np.unique(first)) == len(first)
         )
-        left_out = {label_column, 0 if is_index else None}
-        return [j for j in range(len(self.names)) if j not in left_out]
 
     def labels(self, column: int) -> np.ndarray:
         """The labels in a column; refused if some are missing."""
+        return tidy_labels(self.label_cells(column))
+
+    def label_cells(self, column: int) -> np.ndarray:
+        """The labels in a column as the file has them; refused if some are missing."""
         cells = self.values[column]
         missing = (
             np.flatnonzero([is_missing(cell) for cell in cells])
@@ -101,7 +113,7 @@ class Table:
                 f"{self.path}, {self.place(missing[0])}: no label in column "
                 f"{self.names[column]!r} ({missing.size} rows in all); drop those rows"
             )
-        return tidy_labels(cells)
+        return cells
 
     def rows(self, columns: Sequence[int]) -> np.ndarray:
         """Columns side by side, not encoded: float64, or objects if some are text.
@@ -113,7 +125,7 @@ class Table:
         if not texts:
             return np.column_stack([self.values[j] for j in columns])
         for j in texts:
-            self._check_categories(j, np.unique(self.values[j]))
+            self.categories(j)
         rows = np.empty((self.n_rows, len(columns)), dtype=object)
         for place, j in enumerate(columns):
             rows[:, place] = self.values[j]
@@ -124,20 +136,38 @@ class Table:
         label_column = self.column(target)
         y = self.labels(label_column)
         columns = self.features(label_column)
+        categories = {j: self.categories(j) for j in columns if self.is_text(j)}
+        names = self.encoded_names(columns, categories)
+        X = self.encode(columns, categories)
+        return Dataset(table_name(self.path), X, y, feature_names=names)
+
+    def categories(self, j: int) -> np.ndarray:
+        """The different values of a text column, sorted; refused if they are too many."""
+        categories = np.unique(self.values[j])
+        self.check_categories(j, categories)
+        return categories
+
+    def encode(self, columns: Sequence[int], categories: Mapping[int, np.ndarray]) -> np.ndarray:
+        """Numbers as they are and text one-hot, side by side; refused if a number is missing."""
         self._refuse_missing_numbers(columns)
-        blocks: list[np.ndarray] = []
+        blocks = [
+            np.eye(len(categories[j]))[np.searchsorted(categories[j], self.values[j])]
+            if j in categories
+            else self.values[j][:, np.newaxis]
+            for j in columns
+        ]
+        return np.hstack(blocks)
+
+    def encoded_names(
+        self, columns: Sequence[int], categories: Mapping[int, np.ndarray]
+    ) -> tuple[str, ...]:
+        """Names of the columns that :meth:`encode` makes."""
         names: list[str] = []
         for j in columns:
-            values = self.values[j]
-            if not self.is_text(j):
-                blocks.append(values[:, np.newaxis])
-                names.append(self.names[j])
-                continue
-            categories, codes = np.unique(values, return_inverse=True)
-            self._check_categories(j, categories)
-            blocks.append(np.eye(len(categories))[codes])
-            names.extend(f"{self.names[j]}={category}" for category in categories)
-        return Dataset(table_name(self.path), np.hstack(blocks), y, feature_names=tuple(names))
+            values = categories.get(j)
+            own = self.names[j]
+            names.extend([own] if values is None else (f"{own}={value}" for value in values))
+        return tuple(names)
 
     def _refuse_missing_numbers(self, columns: Sequence[int]) -> None:
         numeric = [j for j in columns if not self.is_text(j)]
@@ -153,7 +183,8 @@ class Table:
             f"{self.place(rows[0])}, column {column!r}); {REMEDY_FOR_MISSING}"
         )
 
-    def _check_categories(self, j: int, categories: np.ndarray) -> None:
+    def check_categories(self, j: int, categories: np.ndarray) -> None:
+        """Raise where text is a number gone wrong, or has too many values to be one-hot encoded."""
         row, cell = self._first_text_cell(j)
         where = f"{self.path}, {self.place(row)}, column {self.names[j]!r}"
         if re.fullmatch(r"[-+]?\d+,\d+", cell):

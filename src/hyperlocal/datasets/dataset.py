@@ -105,6 +105,23 @@ def tidy_labels(values: Any) -> np.ndarray:
     return whole if np.array_equal(whole, numbers) else numbers
 
 
+def labels_alike(cells: Any, kinds: set[str]) -> np.ndarray:
+    """Labels of a part of a file, as :func:`tidy_labels` would make them of all.
+
+    ``kinds`` are those of the tidy labels of all parts.
+
+    Examples
+    --------
+    >>> from hyperlocal.datasets.dataset import labels_alike
+    >>> labels_alike(["1", "2"], {"i", "U"}).tolist(), labels_alike(["1", "2"], {"i"}).tolist()
+    (['1', '2'], [1, 2])
+    """
+    if "U" in kinds:
+        return np.asarray(cells).astype(str)
+    labels = tidy_labels(cells)
+    return labels.astype(np.float64) if "f" in kinds else labels
+
+
 def csr_rows(
     data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: Any
 ) -> sparse.csr_array:

@@ -1,15 +1,17 @@
 """Tables of columns, such as CSV files.
 
 A table of nothing but numbers is read at once by numpy. Any other is read in chunks, twice: to find
-out which columns are text, and to keep numbers as numbers and text as text.
+out which columns are text, and to keep numbers as numbers and text as text. A table larger than
+memory is read in blocks, by numpy as long as there are nothing but numbers.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +40,37 @@ def read_delimited(path: Path, target: str | int | None = None) -> Table:
         return Table(path, layout.names, list(numbers.T), None, layout.has_header)
     values, lines = _read_columns(layout, _find_text_columns(layout))
     return Table(path, layout.names, values, lines, layout.has_header)
+
+
+def read_delimited_blocks(
+    path: Path, n_rows: int, *, target: str | int | None = None, texts: Collection[int] = ()
+) -> Iterator[Table]:
+    """Read a table in blocks of about ``n_rows`` rows.
+
+    A column that is not among ``texts`` is text only in the blocks that need it.
+    """
+    layout = _find_layout(path, target)
+    is_text = np.isin(np.arange(len(layout.names)), list(texts))
+    first_row = lines_before = 0
+
+    def block(values: list[np.ndarray], lines: Sequence[int] | None) -> Table:
+        nonlocal first_row
+        numbers = None if lines is None else np.array(lines)
+        table = Table(path, layout.names, values, numbers, layout.has_header, first_row)
+        first_row += table.n_rows
+        return table
+
+    with open_text(path) as file:
+        while lines := list(islice(file, n_rows)):
+            numbers = None if is_text.any() else _parse_numbers(layout, lines, lines_before == 0)
+            if numbers is None:
+                break
+            lines_before += len(lines)
+            yield block(list(numbers.T), None)
+        for chunk_lines, columns in _chunks(layout, chain(lines, file), n_rows, lines_before):
+            yield block(
+                [_values(*column) for column in zip(columns, is_text, strict=True)], chunk_lines
+            )
 
 
 def _find_layout(path: Path, target: str | int | None) -> _Layout:
@@ -100,23 +133,24 @@ def _counts_from_zero(cells: Sequence[str]) -> bool:
     return len(leading) > 3 and leading == [str(j) for j in range(len(leading))]
 
 
-def _chunks(layout: _Layout) -> Iterator[tuple[Sequence[int], list[Sequence[str]]]]:
+def _chunks(
+    layout: _Layout, lines: Iterable[str], n_rows: int = _CHUNK_ROWS, lines_before: int = 0
+) -> Iterator[tuple[Sequence[int], list[Sequence[str]]]]:
     """Yield line numbers and columns of cells, for some thousand rows at a time."""
-    with open_text(layout.path) as file:
-        rows = records(layout.path, file, layout.delimiter)
-        if layout.has_header:
-            next(rows)
-        while chunk := list(islice(rows, _CHUNK_ROWS)):
-            for line, cells in chunk:
-                if len(cells) != len(layout.names):
-                    raise ValueError(
-                        f"{layout.path}, line {line}: {len(cells)} cells where the first line has "
-                        f"{len(layout.names)}"
-                    )
-            yield (
-                [line for line, _ in chunk],
-                list(zip(*(cells for _, cells in chunk), strict=True)),
-            )
+    rows = records(layout.path, lines, layout.delimiter, lines_before=lines_before)
+    if layout.has_header and not lines_before:
+        next(rows)
+    while chunk := list(islice(rows, n_rows)):
+        for line, cells in chunk:
+            if len(cells) != len(layout.names):
+                raise ValueError(
+                    f"{layout.path}, line {line}: {len(cells)} cells where the first line has "
+                    f"{len(layout.names)}"
+                )
+        yield (
+            [line for line, _ in chunk],
+            list(zip(*(cells for _, cells in chunk), strict=True)),
+        )
 
 
 def _read_numbers(layout: _Layout) -> np.ndarray | None:
@@ -124,12 +158,19 @@ def _read_numbers(layout: _Layout) -> np.ndarray | None:
 
     What is wrong with the table, if anything, is left to the slow way to find out.
     """
+    with open_text(layout.path) as file:
+        return _parse_numbers(layout, file, True)
+
+
+def _parse_numbers(layout: _Layout, lines: Iterable[str], from_start: bool) -> np.ndarray | None:
+    """Lines of nothing but numbers as rows; None if there is anything else."""
     try:
-        with open_text(layout.path) as file:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # numpy's on lines that are all blank
             numbers = np.loadtxt(
-                file,
+                lines,
                 delimiter=None if layout.delimiter == " " else layout.delimiter,
-                skiprows=int(layout.has_header),
+                skiprows=int(layout.has_header and from_start),
                 comments=None,
                 quotechar='"',
                 ndmin=2,
@@ -142,9 +183,10 @@ def _read_numbers(layout: _Layout) -> np.ndarray | None:
 
 def _find_text_columns(layout: _Layout) -> np.ndarray:
     is_text = np.zeros(len(layout.names), dtype=bool)
-    for _, columns in _chunks(layout):
-        for j in np.flatnonzero(~is_text):
-            is_text[j] = to_floats(columns[j]) is None
+    with open_text(layout.path) as file:
+        for _, columns in _chunks(layout, file):
+            for j in np.flatnonzero(~is_text):
+                is_text[j] = to_floats(columns[j]) is None
     return is_text
 
 
@@ -152,9 +194,15 @@ def _read_columns(layout: _Layout, is_text: np.ndarray) -> tuple[list[np.ndarray
     """Values of every column, and the line of the file each row stands in."""
     lines: list[int] = []
     pieces: list[list[np.ndarray]] = [[] for _ in layout.names]
-    for chunk_lines, columns in _chunks(layout):
-        lines.extend(chunk_lines)
-        for j, cells in enumerate(columns):
-            numbers = None if is_text[j] else to_floats(cells)
-            pieces[j].append(np.char.strip(cells) if numbers is None else numbers)
+    with open_text(layout.path) as file:
+        for chunk_lines, columns in _chunks(layout, file):
+            lines.extend(chunk_lines)
+            for j, cells in enumerate(columns):
+                pieces[j].append(_values(cells, is_text[j]))
     return [np.concatenate(piece) for piece in pieces], np.array(lines)
+
+
+def _values(cells: Sequence[str], is_text: bool) -> np.ndarray:
+    """Cells as numbers where they can be, else as text."""
+    numbers = None if is_text else to_floats(cells)
+    return np.char.strip(cells) if numbers is None else numbers

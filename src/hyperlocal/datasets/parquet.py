@@ -5,6 +5,8 @@ Needs pyarrow (``pip install hyperlocal[parquet]``), which is imported when such
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,28 @@ _INDEX_COLUMN = "__index_level_0__"
 
 def read_parquet(path: Path) -> Table:
     """Read a parquet file; numbers and truth values become float64, text and categories text."""
+    with _readable(path) as file:
+        table = file.read()
+    if table.num_rows == 0:
+        raise _too_small(path, len(_columns(table)), 0)
+    return _as_table(path, table, 0)
+
+
+def read_parquet_blocks(path: Path, n_rows: int) -> Iterator[Table]:
+    """Read a parquet file in blocks of at most ``n_rows`` rows."""
+    import pyarrow as pa
+
+    first_row = 0
+    # Without buffers for columns ahead, a large row group is never in memory as a whole.
+    with _readable(path, pre_buffer=False) as file:
+        for batch in file.iter_batches(batch_size=n_rows):
+            if batch.num_rows:
+                yield _as_table(path, pa.Table.from_batches([batch]), first_row)
+                first_row += batch.num_rows
+
+
+@contextmanager
+def _readable(path: Path, **options: Any) -> Iterator[Any]:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -27,18 +51,31 @@ def read_parquet(path: Path) -> Table:
             ".csv or .npz"
         ) from error
     try:
-        table = pq.read_table(path)
+        with pq.ParquetFile(path, **options) as file:
+            yield file
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{path}: not a readable parquet file ({error})") from error
-    columns = [j for j, name in enumerate(table.column_names) if name != _INDEX_COLUMN]
-    if len(columns) < 2 or table.num_rows == 0:
-        raise ValueError(
-            f"{path}: {len(columns)} columns and {table.num_rows} rows; a table needs features, a "
-            "label and rows"
-        )
+
+
+def _as_table(path: Path, table: Any, first_row: int) -> Table:
+    import pyarrow as pa
+
+    columns = _columns(table)
+    if len(columns) < 2:
+        raise _too_small(path, len(columns), table.num_rows)
     names = tuple(str(table.column_names[j]) for j in columns)
     values = [_values(path, table.column_names[j], table.column(j), pa) for j in columns]
-    return Table(path, names, values)
+    return Table(path, names, values, first_row=first_row)
+
+
+def _columns(table: Any) -> list[int]:
+    return [j for j, name in enumerate(table.column_names) if name != _INDEX_COLUMN]
+
+
+def _too_small(path: Path, n_columns: int, n_rows: int) -> ValueError:
+    return ValueError(
+        f"{path}: {n_columns} columns and {n_rows} rows; a table needs features, a label and rows"
+    )
 
 
 def _values(path: Path, name: str, column: Any, pa: Any) -> np.ndarray:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
+from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from .dataset import Dataset, csr_rows, tidy_labels
@@ -32,6 +35,22 @@ def read_svmlight(path: Path) -> Dataset:
         raise ValueError(f"{path}{fault}") from error
     rows = csr_rows(X.data, X.indices, X.indptr, X.shape)
     return Dataset(table_name(path), rows, tidy_labels(y))
+
+
+def read_svmlight_blocks(path: Path, n_rows: int) -> Iterator[tuple[sparse.csr_array, np.ndarray]]:
+    """Read a LIBSVM file in blocks of rows and labels.
+
+    Columns are numbered as in the file (from 0 or from 1), and end at the block's last one.
+    """
+    with open_text(path) as file:
+        while lines := list(islice(file, n_rows)):
+            try:
+                X, y = load_svmlight_file(BytesIO("".join(lines).encode()), zero_based=True)
+            except ValueError as error:
+                fault = _svmlight_fault(path) or f": {error}"
+                raise ValueError(f"{path}{fault}") from error
+            if len(y):
+                yield csr_rows(X.data, X.indices, X.indptr, X.shape), y
 
 
 def _svmlight_fault(path: Path) -> str | None:

@@ -69,12 +69,12 @@ def read_table(path: str | Path, *, target: str | int | None = None) -> Dataset:
     >>> cats.y_train
     array(['yes', 'yes', 'no'], dtype='<U3')
     """
-    path = _existing(path)
+    path = existing_file(path)
     if path.suffix == ".npz":
-        _refuse_target(path, target)
+        refuse_target(path, target)
         return _refuse_missing(path, read_npz(path))
-    if _is_svmlight(path):
-        _refuse_target(path, target)
+    if is_svmlight(path):
+        refuse_target(path, target)
         return _refuse_missing(path, read_svmlight(path))
     return _read_columns(path, target).encoded(target)
 
@@ -140,13 +140,13 @@ def read_raw(
     >>> cats.columns, cats.text_columns, cats.target
     (('weight', 'fur'), (1,), 'tame')
     """
-    path = _existing(path)
+    path = existing_file(path)
     name = table_name(path)
     if path.suffix == ".npz":
-        _refuse_target(path, target)
+        refuse_target(path, target)
         return _raw_npz(path, part)
-    if _is_svmlight(path):
-        _refuse_target(path, target)
+    if is_svmlight(path):
+        refuse_target(path, target)
         data = _refuse_missing(path, read_svmlight(path))
         return RawRows(name, data.X_train, data.y_train)
     # A known column name in the first line tells that it is a header.
@@ -155,7 +155,7 @@ def read_raw(
     label_column = table.column(target) if columns is None or target is not None else None
     chosen = table.features(label_column)
     if columns is not None:
-        chosen = _find_columns(table, columns, chosen)
+        chosen = find_columns(table, columns, chosen)
     return RawRows(
         name,
         table.rows(chosen),
@@ -167,7 +167,8 @@ def read_raw(
     )
 
 
-def _find_columns(table: Table, columns: Sequence[str], others: list[int]) -> list[int]:
+def find_columns(table: Table, columns: Sequence[str], others: list[int]) -> list[int]:
+    """Numbers of the columns of these names; ``others`` if there are as many without names."""
     if not table.has_names and len(others) == len(columns):
         return others
     missing = [name for name in columns if name not in table.names]
@@ -180,7 +181,8 @@ def _find_columns(table: Table, columns: Sequence[str], others: list[int]) -> li
     return [table.names.index(name) for name in columns]
 
 
-def _existing(path: str | Path) -> Path:
+def existing_file(path: str | Path) -> Path:
+    """The path of a file that exists and may be of a format that is read."""
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file")
@@ -191,17 +193,19 @@ def _existing(path: str | Path) -> Path:
     return path
 
 
-def _is_svmlight(path: Path) -> bool:
-    return path.suffix != ".parquet" and _as_text(path, looks_like_svmlight)
+def is_svmlight(path: Path) -> bool:
+    """Whether the file looks like one of LIBSVM."""
+    return path.suffix != ".parquet" and as_text(path, looks_like_svmlight)
 
 
 def _read_columns(path: Path, target: str | int | None) -> Table:
     if path.suffix == ".parquet":
         return read_parquet(path)
-    return _as_text(path, lambda path: read_delimited(path, target))
+    return as_text(path, lambda path: read_delimited(path, target))
 
 
-def _as_text(path: Path, read: Callable[[Path], Any]) -> Any:
+def as_text(path: Path, read: Callable[[Path], Any]) -> Any:
+    """Read a text file; raise a ValueError if it is none."""
     try:
         return read(path)
     except UnicodeDecodeError as error:
@@ -223,7 +227,8 @@ def _raw_npz(path: Path, part: str) -> RawRows:
     return RawRows(data.name, X, y, data.feature_names, has_names=data.feature_names is not None)
 
 
-def _refuse_target(path: Path, target: str | int | None) -> None:
+def refuse_target(path: Path, target: Any) -> None:
+    """Raise if a label column is named in a file that has none."""
     if target is not None:
         raise ValueError(
             f"{path}: target is for tables with columns; LIBSVM and npz files hold their labels"
@@ -234,7 +239,7 @@ def _refuse_missing(path: Path, data: Dataset) -> Dataset:
     for part, X in (("training", data.X_train), ("test", data.X_test)):
         if X is None:
             continue
-        rows = _bad_rows(X)
+        rows = bad_rows(X)
         if rows.size:
             raise ValueError(
                 f"{path}: {rows.size} {part} rows have missing or infinite values (the first is "
@@ -243,7 +248,7 @@ def _refuse_missing(path: Path, data: Dataset) -> Dataset:
     return data
 
 
-def _bad_rows(X: Rows) -> np.ndarray:
+def bad_rows(X: Rows) -> np.ndarray:
     """Return the numbers of the rows that hold NaN or infinity."""
     if not is_sparse(X):
         return np.flatnonzero(~np.isfinite(X).all(axis=1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bz2
 import csv
 import gzip
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -32,7 +32,7 @@ def table_name(path: Path) -> str:
 
 
 def records(
-    path: Path, lines: Sequence[str] | TextIO, delimiter: str
+    path: Path, lines: Iterable[str], delimiter: str, *, lines_before: int = 0
 ) -> Iterator[tuple[int, list[str]]]:
     """Cut lines into cells; yield each with its line number, blank lines left out."""
     edge = " \r\n" if delimiter == " " else "\r\n"  # outer tabs are empty cells, outer spaces not
@@ -42,9 +42,9 @@ def records(
     try:
         for cells in reader:
             if any(cells):
-                yield reader.line_num, cells
+                yield lines_before + reader.line_num, cells
     except csv.Error as error:
-        raise ValueError(f"{path}, line {reader.line_num}: {error}") from error
+        raise ValueError(f"{path}, line {lines_before + reader.line_num}: {error}") from error
 
 
 def to_floats(cells: Sequence[str]) -> np.ndarray | None:

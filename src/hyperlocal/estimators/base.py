@@ -103,9 +103,7 @@ class LocallyLinearClassifier(CallbackSupportMixin, LocalModel):
                 result = self._train(data, rng, workers, monitor, keep)
             finally:
                 monitor.close()
-        self.__dict__.pop("_sgd_state", None)
-        self._visits = result.n_iter * data.X.shape[0]
-        self._lambda = 1.0 / (self.C * float(data.sample_weight.sum()))
+        self._remember_schedule(result, data.X.shape[0], float(data.sample_weight.sum()))
         self._take(result, data.classes)
         self._keep_duals(result, data)
         return self
@@ -129,6 +127,18 @@ class LocallyLinearClassifier(CallbackSupportMixin, LocalModel):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from hyperlocal import LocallyLinearSVC
+        >>> rng = np.random.default_rng(0)
+        >>> model = LocallyLinearSVC(solver="sgd", random_state=0)
+        >>> for _ in range(5):
+        ...     X = rng.standard_normal((200, 2))
+        ...     model = model.partial_fit(X, X[:, 0] * X[:, 1] > 0, classes=[False, True])
+        >>> model.predict([[1.0, 1.0], [1.0, -1.0]])
+        array([ True, False])
         """
         self._check_arguments()
         first = not hasattr(self, "classes_")
@@ -181,6 +191,12 @@ class LocallyLinearClassifier(CallbackSupportMixin, LocalModel):
         weights = self._weights_for(problem)
         t0 = 1.0 / self._lambda
         return sgd.SgdState(weights.copy(), weights.copy(), self._visits, self._lambda, t0)
+
+    def _remember_schedule(self, result: SolverResult, n_rows: int, total_weight: float) -> None:
+        """What ``partial_fit`` needs to go on from a fit."""
+        self.__dict__.pop("_sgd_state", None)
+        self._visits = result.n_iter * n_rows
+        self._lambda = 1.0 / (self.C * total_weight)
 
     def _weights_for(self, problem: Problem) -> np.ndarray:
         """The last weights, with as many columns as the problem has."""

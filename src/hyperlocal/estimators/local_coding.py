@@ -20,10 +20,10 @@ from ..validation import (
     make_generator,
     warn_about_scales,
 )
-from .base import LocallyLinearClassifier
+from .streamed import StreamedClassifier
 
 
-class LocalCodingSVC(LocallyLinearClassifier):
+class LocalCodingSVC(StreamedClassifier):
     """Linear SVM on local codes: every local model is one number per class.
 
     ``f_c(x) = Σ_j γ_j(x) b_jc`` interpolates values at the anchors. It needs many more anchors than

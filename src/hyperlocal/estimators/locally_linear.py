@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .base import LocallyLinearClassifier
+from .streamed import StreamedClassifier
 
 
-class LocallyLinearSVC(LocallyLinearClassifier):
+class LocallyLinearSVC(StreamedClassifier):
     """Locally linear support vector classifier.
 
     Near each of ``n_anchors`` points sits a linear (or quadratic, …) model; a row is scored by its

@@ -49,10 +49,18 @@ class Problem:
 
     def objective(self, weights: np.ndarray, *, penalize_intercept: bool = True) -> float:
         """The primal objective, in double precision sums."""
-        penalized = weights if penalize_intercept else weights[..., :-1]
-        half_norm = 0.5 * float(squared_norms_by_column(penalized).sum())
+        return half_norm(weights, penalize_intercept=penalize_intercept) + self.losses(weights)
+
+    def losses(self, weights: np.ndarray) -> float:
+        """``Σ_i costs_i ℓ_i``."""
         scores = self.lifted.scores(weights)
-        return half_norm + loss_sum(scores, self.target, self.costs, self.loss, self.crammer_singer)
+        return loss_sum(scores, self.target, self.costs, self.loss, self.crammer_singer)
+
+
+def half_norm(weights: np.ndarray, *, penalize_intercept: bool = True) -> float:
+    """``½‖W‖²``, with or without the weights of the biases."""
+    penalized = weights if penalize_intercept else weights[..., :-1]
+    return 0.5 * float(squared_norms_by_column(penalized).sum())
 
 
 def squared_norms_by_column(weights: np.ndarray) -> np.ndarray:

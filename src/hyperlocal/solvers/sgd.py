@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import _core
 from ..threads import split_evenly
-from .problem import Problem
+from .problem import Problem, half_norm
 from .result import SolverResult
 
 ROWS_TO_TRY = 1_000
@@ -64,13 +64,38 @@ def solve(
 ) -> SolverResult:
     """Run epochs until a few in a row lower the objective by less than ``tol``, relatively."""
     state = start_state(problem, rng, start=start, penalize_intercept=penalize_intercept)
+    return solve_blocks(
+        lambda: [problem], state, tol=tol, max_iter=max_iter, rng=rng, monitor=monitor,
+        penalize_intercept=penalize_intercept,
+    )  # fmt: skip
+
+
+def solve_blocks(
+    blocks: Callable[[], Iterable[Problem]],
+    state: SgdState,
+    *,
+    tol: float,
+    max_iter: int,
+    rng: np.random.Generator,
+    monitor: Monitor | None = None,
+    penalize_intercept: bool = False,
+    mean_cost: float | None = None,
+) -> SolverResult:
+    """Solve a problem whose rows come in blocks, each time they are asked for.
+
+    ``state`` starts it (see :func:`start_state`); ``mean_cost`` is that of the rows of all blocks.
+    """
     best, best_weights = math.inf, state.average
     history: list[tuple[int, float, float]] = []
     number, idle, stop = 0, 0, False
     while not stop and idle < EPOCHS_WITHOUT_PROGRESS and number < max_iter:
         number += 1
-        run_epoch(problem, state, rng, penalize_intercept=penalize_intercept)
-        objective = problem.objective(state.average, penalize_intercept=penalize_intercept)
+        for problem in blocks():
+            run_epoch(
+                problem, state, rng, penalize_intercept=penalize_intercept, mean_cost=mean_cost
+            )
+        objective = half_norm(state.average, penalize_intercept=penalize_intercept)
+        objective += sum(problem.losses(state.average) for problem in blocks())
         history.append((number, objective, math.nan))
         idle = 0 if best - objective > tol * objective else idle + 1
         if objective < best:
@@ -93,10 +118,14 @@ def start_state(
     *,
     start: np.ndarray | None = None,
     penalize_intercept: bool = False,
+    total_cost: float | None = None,
 ) -> SgdState:
-    """Weights of zero (or ``start``) and the schedule for the problem's rows."""
+    """Weights of zero (or ``start``) and the schedule for the problem's rows.
+
+    Where these are a part of more rows, ``total_cost`` is the sum of the costs of all.
+    """
     weights = problem.lifted.zero_weights(problem.n_columns) if start is None else start.copy()
-    lambda_ = 1.0 / float(problem.costs.sum(dtype=np.float64))
+    lambda_ = 1.0 / (total_cost or float(problem.costs.sum(dtype=np.float64)))
 
     def objective_after(trial: SgdState, sample: np.ndarray) -> float:
         visit(problem, trial, sample, penalize_intercept)
@@ -112,10 +141,11 @@ def run_epoch(
     rng: np.random.Generator,
     *,
     penalize_intercept: bool = False,
+    mean_cost: float | None = None,
 ) -> None:
     """Visit all rows once, in random order."""
     order = rng.permutation(problem.lifted.n_rows)
-    visit(problem, state, order, penalize_intercept)
+    visit(problem, state, order, penalize_intercept, mean_cost=mean_cost)
 
 
 def visit(
@@ -126,14 +156,21 @@ def visit(
     *,
     skip: int | None = None,
     learned_gate: Any = None,
+    mean_cost: float | None = None,
 ) -> None:
-    """Visit rows in the given order; a gate that learns changes the problem's codes as it goes."""
+    """Visit rows in the given order; a gate that learns changes the problem's codes as it goes.
+
+    Costs count relative to their mean, or to ``mean_cost`` where there are more rows than these.
+    """
     lifted = problem.lifted
     if skip is None:  # decaying all weights then costs no more than the visits in between
         skip = max(SHORTEST_SKIP, 2 * lifted.n_anchors // lifted.n_neighbors)
     average = None if state.average is state.weights else state.average
-    costs = problem.costs * (problem.lifted.n_rows / problem.costs.sum(dtype=np.float64))
-    costs = costs.astype(lifted.dtype)
+    if mean_cost is None:
+        scale = lifted.n_rows / problem.costs.sum(dtype=np.float64)
+    else:
+        scale = 1 / np.float64(mean_cost)
+    costs = (problem.costs * scale).astype(lifted.dtype)
 
     def visit_columns(columns: tuple[int, int]) -> None:
         _core.sgd_epoch(

@@ -1,0 +1,244 @@
+"""Peak memory and time of a fit to a file that is larger than the memory it may take.
+
+    python benchmarks/large_data.py npy
+    python benchmarks/large_data.py csv --gigabytes 2
+    python benchmarks/large_data.py objectives
+
+Rows of 500 features vary mostly along 10 directions, in which the classes are waves. They are
+written to a file (npy, or CSV); ``datasets.stream`` reads it and ``fit_stream`` is fitted to it, in
+a fresh process. Memory is the peak of that process (no file is mapped into it) beyond its peak
+after all imports and a fit to a few rows. The files are deleted at the end.
+
+The objective is compared on a part of the rows: fit and fit_stream with the same gate, in 20
+blocks, from rows as they come and from rows sorted by class; and how many passes it takes with more
+or fewer epochs at each visit of a block.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from common import (
+    MEGABYTE,
+    Row,
+    argument_parser,
+    environment,
+    in_fresh_process,
+    peak_bytes,
+    print_table,
+    rounded,
+    stage_seconds,
+    timed,
+    write_result,
+)
+from hyperlocal import LocallyLinearSVC
+from hyperlocal.datasets import stream
+from hyperlocal.estimators.streamed import StoredProblem, StreamedClassifier
+from hyperlocal.solvers import block_descent
+
+N_FEATURES = 500
+N_DIRECTIONS = 10
+NOISE = 0.3
+LABEL_NOISE = 0.05
+ROWS_AT_A_TIME = 5_000
+# Numbers of the CSV file have three decimals between these bounds: so many different cells.
+LARGEST = 8.0
+STEPS = 1000
+GIGABYTE = 1e9
+COMPARED_ROWS = 100_000
+COMPARED_BLOCKS = 20
+EPOCHS_PER_VISIT = (1, 2, 3, 5, 10)
+TOLERANCE = 0.01
+TOLERANCE_TO_COMPARE = 1e-3
+STAGES = {
+    "read and write s": (StreamedClassifier, "_collect"),
+    "gate s": (StreamedClassifier, "_fit_gate"),
+    "codes s": (StoredProblem, "prepare"),
+    "passes s": (block_descent.BlockDescent, "run_pass"),
+    "exact gap s": (block_descent.BlockDescent, "check"),
+}
+
+
+# ---- data ----------------------------------------------------------------------------------------
+
+
+def row_blocks(n_rows: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Rows and labels, some at a time."""
+    rng = np.random.default_rng(seed)
+    scale = np.float32(1 / np.sqrt(N_DIRECTIONS))
+    mixing = scale * rng.standard_normal((N_DIRECTIONS, N_FEATURES), np.float32)
+    wave = rng.standard_normal((N_DIRECTIONS, 3), np.float32)
+    for begin in range(0, n_rows, ROWS_AT_A_TIME):
+        n = min(ROWS_AT_A_TIME, n_rows - begin)
+        hidden = rng.standard_normal((n, N_DIRECTIONS), np.float32)
+        X = hidden @ mixing
+        X += NOISE * rng.standard_normal(X.shape, np.float32)
+        y = np.cos(0.5 * hidden @ wave).sum(axis=1) > 1
+        yield X, (y ^ (rng.random(n) < LABEL_NOISE)).astype(np.int8)
+
+
+def write_npy(folder: Path, n_bytes: float, seed: int) -> tuple[Path, str]:
+    """An array of float32, and the labels in a file of their own."""
+    n_rows = int(n_bytes / (4 * N_FEATURES))
+    rows, labels = folder / "rows.npy", folder / "labels.npy"
+    header = {"descr": "<f4", "fortran_order": False, "shape": (n_rows, N_FEATURES)}
+    y = np.empty(n_rows, np.int8)
+    with open(rows, "wb") as file:
+        np.lib.format.write_array_header_1_0(file, header)
+        begin = 0
+        for X, part in row_blocks(n_rows, seed):
+            file.write(X.data)
+            y[begin : begin + len(part)] = part
+            begin += len(part)
+    np.save(labels, y)
+    return rows, str(labels)
+
+
+def write_csv(folder: Path, n_bytes: float, seed: int) -> tuple[Path, str]:
+    """Numbers of three decimals; the label is the last column."""
+    values = np.linspace(-LARGEST, LARGEST, STEPS + 1)
+    cells = np.array([f"{value:.3f},".encode() for value in values])
+    longest = cells.itemsize
+    numbers = np.zeros((len(cells), longest), np.uint8)
+    for i, cell in enumerate(cells):  # leading spaces make all cells equally long
+        numbers[i] = np.frombuffer(cell.rjust(longest), np.uint8)
+    path = folder / "rows.csv"
+    n_rows = int(n_bytes / (N_FEATURES * longest + 2))
+    with open(path, "wb") as file:
+        file.write(",".join([*(f"f{j}" for j in range(N_FEATURES)), "label"]).encode() + b"\n")
+        for X, y in row_blocks(n_rows, seed):
+            place = (np.clip(X, -LARGEST, LARGEST) + LARGEST) * (STEPS / (2 * LARGEST))
+            text = numbers[np.rint(place).astype(np.int16)].reshape(len(X), -1)
+            ends = np.column_stack([y.astype(np.uint8) + ord("0"), np.full(len(y), ord("\n"))])
+            file.write(np.hstack([text, ends.astype(np.uint8)]).data)
+    return path, "label"
+
+
+WRITERS = {"npy": write_npy, "csv": write_csv}
+
+
+# ---- one fit, in its own process -----------------------------------------------------------------
+
+
+def make_model(seed: int, **arguments: Any) -> LocallyLinearSVC:
+    """Linear local models on the input."""
+    return LocallyLinearSVC(feature_map=None, random_state=seed, n_jobs=1, **arguments)
+
+
+def fit_once(task: argparse.Namespace) -> Row:
+    """Fit to the file, and tell seconds and memory."""
+    few = next(row_blocks(1_000, task.seed))
+    make_model(task.seed).fit_stream([few])
+    before = peak_bytes()
+    rows = stream(task.data, task.target, dtype=np.float32, cache=task.folder)
+    surveyed = timed(lambda: rows.n_rows)
+    model = make_model(task.seed, tol=TOLERANCE)
+    with stage_seconds(STAGES) as stages:
+        seconds = timed(lambda: model.fit_stream(rows, folder=task.folder)).best
+    X, y = next(row_blocks(ROWS_AT_A_TIME, task.seed))
+    return {
+        "rows": surveyed.value,
+        "anchors": len(model.anchors_),
+        "survey s": surveyed.best,
+        "fit s": seconds,
+        **stages,
+        "passes": model.n_iter_,
+        "s per pass": stages["passes s"] / model.n_iter_,
+        "relative gap": model.duality_gap_ / model.objective_,
+        "training accuracy": model.score(X, y),
+        "model MB": (model.coef_.nbytes + model.intercept_.nbytes) / MEGABYTE,
+        "peak beyond interpreter MB": (peak_bytes() - before) / MEGABYTE,
+        "interpreter MB": before / MEGABYTE,
+    }
+
+
+# ---- the study -----------------------------------------------------------------------------------
+
+
+def fit_file(kind: str, arguments: argparse.Namespace) -> Row:
+    """Write a file, fit to it in a fresh process, delete it."""
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
+        n_bytes = GIGABYTE * arguments.gigabytes
+        path, target = WRITERS[kind](Path(folder), n_bytes, arguments.seed)
+        size = path.stat().st_size / GIGABYTE
+        typed = [kind, "--one", "--seed", str(arguments.seed), "--folder", folder]
+        row = in_fresh_process([*typed, "--data", str(path), "--target", target])
+    return {"format": kind, "file GB": size, **row}
+
+
+def compare_objectives(n_rows: int, seed: int) -> list[Row]:
+    """fit and fit_stream with the same gate on the same rows."""
+    parts = list(row_blocks(n_rows, seed))
+    X, y = (np.concatenate(part) for part in zip(*parts, strict=True))
+    given = make_model(seed).fit(X[:16_000], y[:16_000])
+    gate = {"anchors": given.anchors_, "beta": given.beta_, "tol": TOLERANCE_TO_COMPARE}
+    block_rows = -(-n_rows // COMPARED_BLOCKS)
+    whole = make_model(seed, **gate)
+    seconds = timed(lambda: whole.fit(X, y)).best
+    rows = [{"rows": n_rows, "by": "fit", "epochs or passes": whole.n_iter_, "fit s": seconds}]
+    for order, name in (
+        (np.arange(n_rows), "fit_stream"),
+        (np.argsort(y, kind="stable"), "fit_stream, sorted by class"),
+    ):
+        model = make_model(seed, **gate)
+        blocks = [(X[order], y[order])]
+        seconds = timed(lambda: model.fit_stream(blocks, block_rows=block_rows)).best  # noqa: B023
+        rows.append(
+            {
+                "rows": n_rows,
+                "by": name,
+                "epochs or passes": model.n_iter_,
+                "fit s": seconds,
+                "objective above fit's": model.objective_ / whole.objective_ - 1,
+            }
+        )
+    for epochs in EPOCHS_PER_VISIT:
+        model = make_model(seed, **gate)
+        with patch.object(block_descent, "EPOCHS_PER_VISIT", epochs):
+            seconds = timed(lambda: model.fit_stream([(X, y)], block_rows=block_rows)).best  # noqa: B023
+        row = {"rows": n_rows, "by": f"fit_stream, {epochs} epochs per visit"}
+        rows.append({**row, "epochs or passes": model.n_iter_, "fit s": seconds})
+    return rows
+
+
+def study(arguments: argparse.Namespace) -> list[Row]:
+    """One part."""
+    if arguments.part != "objectives":
+        return [fit_file(arguments.part, arguments)]
+    n_rows = COMPARED_ROWS // 20 if arguments.quick else COMPARED_ROWS
+    return compare_objectives(n_rows, arguments.seed)
+
+
+def main() -> None:
+    """Run a part of the study, or the one fit that it asks a fresh process for."""
+    parser = argument_parser(__doc__, repeats=1)
+    parser.add_argument("part", choices=[*WRITERS, "objectives"])
+    parser.add_argument("--gigabytes", type=float, default=10.0, help="size of the file")
+    parser.add_argument("--folder", help="where to write (default: among temporary files)")
+    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--data", help=argparse.SUPPRESS)
+    parser.add_argument("--target", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.one:
+        print(json.dumps(fit_once(arguments)))
+        return
+    if arguments.quick:
+        arguments.gigabytes = 0.05
+    rows = study(arguments)
+    print_table(rows)
+    write_result(
+        f"large_data_{arguments.part}", environment(arguments.seed), map(rounded, rows),
+        tracked=not arguments.quick,
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
