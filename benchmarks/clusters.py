@@ -18,11 +18,11 @@ from typing import Any
 
 import dask.array as da
 import numpy as np
+from distributed import Client
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from common import Row, argument_parser, environment, print_table, rounded, write_result
-from distributed import Client
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.dask import DaskLocallyLinearSVC
 from hyperlocal.datasets import load_dataset

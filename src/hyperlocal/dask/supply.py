@@ -6,9 +6,9 @@ from operator import getitem
 from typing import Any
 
 import numpy as np
+from distributed import Client, Future
 
 import dask
-from distributed import Client, Future
 
 from ..validation import LabelledRows
 from . import tasks
