@@ -227,7 +227,7 @@ def main() -> None:
     parser.add_argument("--spread", action="store_true", help="with the set without borders")
     options = parser.parse_args()
     with Client(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=0
+        n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0
     ) as client:
         if options.question == "rounds":
             rows = count_rounds(client, options.seed, options.quick)

@@ -177,7 +177,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
             try:
                 client = get_client()
             except ValueError:
-                with LocalCluster(dashboard_address=None) as cluster, Client(cluster) as own:
+                with LocalCluster(dashboard_address=":0") as cluster, Client(cluster) as own:
                     yield own
                 return
         with client.as_current():

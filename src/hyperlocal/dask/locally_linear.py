@@ -64,7 +64,7 @@ feature_names_in_
     >>> from hyperlocal.dask import DaskLocallyLinearSVC
     >>> X, y = make_moons(2000, noise=0.1, random_state=0)
     >>> X, y = da.from_array(X, chunks=(500, 2)), da.from_array(y, chunks=500)
-    >>> with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None):
+    >>> with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0"):
     ...     model = DaskLocallyLinearSVC(random_state=0).fit(X, y)
     ...     bool(model.score(X, y) > 0.99)
     True
