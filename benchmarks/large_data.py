@@ -46,6 +46,7 @@ from hyperlocal.solvers import block_descent
 
 N_FEATURES = 500
 N_DIRECTIONS = 10
+N_ANCHORS, N_NEIGHBORS = 200, 4
 NOISE = 0.3
 LABEL_NOISE = 0.05
 ROWS_AT_A_TIME = 5_000
@@ -76,11 +77,13 @@ def row_blocks(n_rows: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]
     scale = np.float32(1 / np.sqrt(N_DIRECTIONS))
     mixing = scale * rng.standard_normal((N_DIRECTIONS, N_FEATURES), np.float32)
     wave = rng.standard_normal((N_DIRECTIONS, 3), np.float32)
+    noise = np.float32(NOISE) * rng.standard_normal((ROWS_AT_A_TIME, N_FEATURES), np.float32)
     for begin in range(0, n_rows, ROWS_AT_A_TIME):
         n = min(ROWS_AT_A_TIME, n_rows - begin)
         hidden = rng.standard_normal((n, N_DIRECTIONS), np.float32)
         X = hidden @ mixing
-        X += NOISE * rng.standard_normal(X.shape, np.float32)
+        # Fresh noise would take most of the time: each block has the same, shifted.
+        X += np.roll(noise, rng.integers(noise.size))[:n]
         y = np.cos(0.5 * hidden @ wave).sum(axis=1) > 1
         yield X, (y ^ (rng.random(n) < LABEL_NOISE)).astype(np.int8)
 
@@ -130,13 +133,14 @@ WRITERS = {"npy": write_npy, "csv": write_csv}
 
 def make_model(seed: int, **arguments: Any) -> LocallyLinearSVC:
     """Linear local models on the input."""
-    return LocallyLinearSVC(feature_map=None, random_state=seed, n_jobs=1, **arguments)
+    options = {"n_anchors": N_ANCHORS, "n_neighbors": N_NEIGHBORS, "n_jobs": 2, **arguments}
+    return LocallyLinearSVC(**options, feature_map=None, random_state=seed)
 
 
 def fit_once(task: argparse.Namespace) -> Row:
     """Fit to the file, and tell seconds and memory."""
     few = next(row_blocks(1_000, task.seed))
-    make_model(task.seed).fit_stream([few])
+    make_model(task.seed, n_anchors=8).fit_stream([few])
     before = peak_bytes()
     rows = stream(task.data, task.target, dtype=np.float32, cache=task.folder)
     surveyed = timed(lambda: rows.n_rows)
@@ -164,11 +168,13 @@ def fit_once(task: argparse.Namespace) -> Row:
 
 
 def fit_file(kind: str, arguments: argparse.Namespace) -> Row:
-    """Write a file, fit to it in a fresh process, delete it."""
+    """Write a file (unless there is one), fit to it in a fresh process, delete it."""
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
-        n_bytes = GIGABYTE * arguments.gigabytes
-        path, target = WRITERS[kind](Path(folder), n_bytes, arguments.seed)
-        size = path.stat().st_size / GIGABYTE
+        path, target = arguments.data, arguments.target
+        if path is None:
+            n_bytes = GIGABYTE * arguments.gigabytes
+            path, target = WRITERS[kind](Path(folder), n_bytes, arguments.seed)
+        size = Path(path).stat().st_size / GIGABYTE
         typed = [kind, "--one", "--seed", str(arguments.seed), "--folder", folder]
         row = in_fresh_process([*typed, "--data", str(path), "--target", target])
     return {"format": kind, "file GB": size, **row}
@@ -223,10 +229,15 @@ def main() -> None:
     parser.add_argument("part", choices=[*WRITERS, "objectives"])
     parser.add_argument("--gigabytes", type=float, default=10.0, help="size of the file")
     parser.add_argument("--folder", help="where to write (default: among temporary files)")
+    parser.add_argument("--write", action="store_true", help="only write the file, to --folder")
+    parser.add_argument("--data", help="a file that --write wrote")
+    parser.add_argument("--target", help="its labels")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--data", help=argparse.SUPPRESS)
-    parser.add_argument("--target", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.write:
+        n_bytes = GIGABYTE * arguments.gigabytes
+        print(*WRITERS[arguments.part](Path(arguments.folder or "."), n_bytes, arguments.seed))
+        return
     if arguments.one:
         print(json.dumps(fit_once(arguments)))
         return
