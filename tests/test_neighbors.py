@@ -143,7 +143,7 @@ def test_trees_order_equal_distances_by_row():
 def test_trees_need_dense_rows():
     """The error names the argument and the remedy."""
     with pytest.raises(ValueError, match="algorithm='exact'"):
-        make_search("tree", sp.csr_array(np.eye(3)), 1, 0)
+        make_search("tree", sp.csr_array(np.eye(3)), 1, 0, ONE_THREAD)
 
 
 class FakeIndex:
@@ -165,7 +165,7 @@ def test_the_approximate_index_is_asked(monkeypatch):
     """An index is built for a few more neighbours than asked for, with the seed."""
     monkeypatch.setitem(sys.modules, "pynndescent", types.SimpleNamespace(NNDescent=FakeIndex))
     X = make_rows(n_rows=60)
-    search = make_search("approximate", X, 40, 7)
+    search = make_search("approximate", X, 40, 7, ONE_THREAD)
     assert search._index.made_with == (41, 7)
     found = search.query(X[:5], 3, ONE_THREAD)
     np.testing.assert_array_equal(found.indices, nearest_rows(X, X[:5], 3)[0])
@@ -175,7 +175,7 @@ def test_a_missing_index_says_what_to_install(monkeypatch):
     """Without pynndescent the error names the extra."""
     monkeypatch.setitem(sys.modules, "pynndescent", None)
     with pytest.raises(ImportError, match=r"hyperlocal\[approximate\]"):
-        make_search("approximate", make_rows(), 3, 0)
+        make_search("approximate", make_rows(), 3, 0, ONE_THREAD)
 
 
 def test_own_rows_are_left_out():

@@ -302,7 +302,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         sizes = self._neighborhood_sizes(n_rows)
         seed = int(rng.integers(np.iinfo(np.int32).max))
         most = max(sizes) * self._pool_factor()
-        self._search = make_search(self.algorithm, data.X, min(most, n_rows), seed)
+        self._search = make_search(self.algorithm, data.X, min(most, n_rows), seed, workers)
         self.n_neighbors_ = sizes[0]
         if len(sizes) > 1:
             self._choose_size(sizes, rng, workers)
@@ -355,7 +355,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         points = take_rows(X, centres)
         self._models, n_unsolved = self._solver().train(points, found, workers)
         n_asked = min(CENTRES_TO_AGREE, len(centres))
-        self._centre_search = make_search(self.algorithm, points, n_asked, 0)
+        self._centre_search = make_search(self.algorithm, points, n_asked, 0, workers)
         self.centres_ = centres
         self._warn_if_unsolved(n_unsolved)
 
