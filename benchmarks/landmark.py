@@ -9,8 +9,7 @@
 Whatever is chosen (C, the loss, λ, the kind of landmarks, neighbours) is chosen on held-out
 training rows, one argument after the other, from the same values for every set; then one fit to all
 training rows is scored on the test rows. Small sets are run with several seeds (of clusters,
-landmarks and validation splits, and of the test part where there is no standard split). In the
-ablation IJCNN1, rows in the order of time, holds out the last quarter. C is tried
+landmarks and validation splits, and of the test part where there is no standard split). C is tried
 in units of the estimator's "auto". Sets are standardised, but for the pixels of USPS, which are
 centred. Differences of a tenth of a point in the ablation are within the spread over seeds.
 
@@ -100,7 +99,6 @@ class Spec:
     tried: dict[str, tuple] = field(default_factory=dict)
     seeds: int = 1
     most_rows: int = 20_000
-    in_order: bool = False  # hold out the last rows, not random ones
     target: float | None = None
     paper: float | None = None
     variant: str = ""
@@ -127,13 +125,9 @@ def automatic_cost(model: Any, X: np.ndarray, y: np.ndarray) -> float:
         return probe.fit(X[rows], y[rows]).C_
 
 
-def splits(spec: Spec, y: np.ndarray, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def splits(y: np.ndarray, most_rows: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Three splits of few rows, one of many; a quarter of the rows is held out."""
-    n_used = min(len(y), spec.most_rows)
-    if spec.in_order:
-        rows = np.arange(len(y) - n_used, len(y))
-        yield rows[: -(n_used // 4)], rows[-(n_used // 4) :]
-        return
+    n_used = min(len(y), most_rows)
     splitter = StratifiedShuffleSplit(
         3 if n_used < 5_000 else 1, test_size=n_used // 4, train_size=n_used - n_used // 4,
         random_state=seed,
@@ -152,7 +146,7 @@ def choose(spec: Spec, X: np.ndarray, y: np.ndarray, seed: int) -> dict[str, Any
                 np.mean(
                     [
                         fitted(spec, X[fit], y[fit], seed, **arguments).score(X[held], y[held])
-                        for fit, held in splits(spec, y, seed)
+                        for fit, held in splits(y, spec.most_rows, seed)
                     ]
                 )
             )
@@ -224,15 +218,13 @@ VARIANTS: dict[str, tuple[dict[str, Any], dict[str, tuple]]] = {
     "soft_clusters": ({**PLAIN, "soft_clusters": True}, {**TRIED, "n_neighbors": (8, 16, 4, 2, 1)}),
     "n_stages=2": ({**PLAIN, "n_stages": 2}, TRIED),
 }
-# Name, clusters, seeds, the most rows that choices are made on, options. IJCNN1 is a recording, and
-# its test rows come later: there, choices are made on the last of the training rows.
+# Name, clusters, seeds, the most rows that choices are made on, options.
 ABLATED = (
     ("svmguide1", 100, 5, 20_000, {}),
     ("usps", 80, 2, 20_000, {}),
     ("ijcnn1", 100, 2, 50_000, {}),
     ("mnist", 90, 1, 8_000, {"n_landmarks": 100}),
 )
-IN_ORDER = ("ijcnn1",)
 
 
 def ablation_specs() -> list[Spec]:
@@ -240,7 +232,7 @@ def ablation_specs() -> list[Spec]:
     return [
         Spec(
             name, LandmarkSVC, n_clusters, {**options, **more}, tried, seeds, most_rows,
-            in_order=name in IN_ORDER, variant=label,
+            variant=label,
         )
         for name, n_clusters, seeds, most_rows, more in ABLATED
         for label, (options, tried) in VARIANTS.items()
@@ -457,6 +449,10 @@ def main() -> None:
     parser = argument_parser(__doc__, repeats=3)
     parser.add_argument("part", choices=["accuracy", "ablation", "toys", "race", "speed"])
     parser.add_argument("sets", nargs="*", metavar="SET", help="only these; others keep their rows")
+    parser.add_argument(
+        "--variants", nargs="*", choices=list(VARIANTS), default=["", *VARIANTS],
+        help="of the ablation only these",
+    )  # fmt: skip
     arguments = parser.parse_args()
     n_rows = QUICK_ROWS if arguments.quick else None
     rows: list[Row] = []
@@ -473,7 +469,8 @@ def main() -> None:
         specs = list(ACCURACY) if arguments.part == "accuracy" else ablation_specs()
         measured = []
         for spec in specs:
-            if not arguments.sets or spec.set in arguments.sets:
+            is_asked = not arguments.sets or spec.set in arguments.sets
+            if is_asked and spec.variant in arguments.variants:
                 measured.append(measure(spec, arguments.quick))
                 print_table(measured[-1:])
                 rows = measured

@@ -149,8 +149,8 @@ def test_trees_need_dense_rows():
 class FakeIndex:
     """What pynndescent's index does, exactly."""
 
-    def __init__(self, X, n_neighbors, random_state):
-        self.X, self.made_with = X, (n_neighbors, random_state)
+    def __init__(self, X, n_neighbors, random_state, n_jobs):
+        self.X, self.made_with = X, (n_neighbors, random_state, n_jobs)
 
     def prepare(self):
         """Nothing to do."""
@@ -166,9 +166,25 @@ def test_the_approximate_index_is_asked(monkeypatch):
     monkeypatch.setitem(sys.modules, "pynndescent", types.SimpleNamespace(NNDescent=FakeIndex))
     X = make_rows(n_rows=60)
     search = make_search("approximate", X, 40, 7, ONE_THREAD)
-    assert search._index.made_with == (41, 7)
+    assert search._index.made_with == (41, 7, 1)
     found = search.query(X[:5], 3, ONE_THREAD)
     np.testing.assert_array_equal(found.indices, nearest_rows(X, X[:5], 3)[0])
+
+
+def test_queries_that_the_index_loses_are_searched_for_exactly(monkeypatch):
+    """An index marks what it did not find by −1."""
+    monkeypatch.setitem(sys.modules, "pynndescent", types.SimpleNamespace(NNDescent=FakeIndex))
+    X = make_rows(n_rows=60)
+    search = make_search("approximate", X, 40, 7, ONE_THREAD)
+    expected = search.query(X[:5], 3, ONE_THREAD)
+
+    def lossy(queries, k):
+        indices, distances = FakeIndex(X, 0, 0, 1).query(queries, k)
+        indices[2, -1], distances[2, -1] = -1, np.inf
+        return indices, distances
+
+    monkeypatch.setattr(search._index, "query", lossy)
+    np.testing.assert_array_equal(search.query(X[:5], 3, ONE_THREAD).indices, expected.indices)
 
 
 def test_a_missing_index_says_what_to_install(monkeypatch):

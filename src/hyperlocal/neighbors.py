@@ -81,7 +81,7 @@ def make_search(algorithm: str, X: Any, k: int, seed: int, workers: Workers) -> 
         return ExactSearch(X, workers)
     if algorithm == "tree":
         return TreeSearch(X)
-    return ApproximateSearch(X, k, seed)
+    return ApproximateSearch(X, k, seed, workers)
 
 
 class _SavedAsRows:
@@ -313,9 +313,12 @@ class TreeSearch(_SavedAsRows):
 
 
 class ApproximateSearch:
-    """Search in a graph of neighbours (pynndescent): for millions of rows."""
+    """Search in a graph of neighbours (pynndescent): for millions of rows.
 
-    def __init__(self, X: Any, k: int, seed: int):
+    Where the graph leads to fewer rows than asked for, the query is searched for exactly.
+    """
+
+    def __init__(self, X: Any, k: int, seed: int, workers: Workers):
         try:
             from pynndescent import NNDescent
         except ImportError as error:
@@ -324,13 +327,21 @@ class ApproximateSearch:
                 "pip install 'hyperlocal[approximate]', or use algorithm='exact' or 'tree'."
             ) from error
         n_neighbors = min(X.shape[0], max(30, k + 1))
-        self._index = NNDescent(X, n_neighbors=n_neighbors, random_state=seed)
+        self._X = X
+        self._index = NNDescent(
+            X, n_neighbors=n_neighbors, random_state=seed, n_jobs=workers.n_threads
+        )
         self._index.prepare()
 
     def query(self, X: Any, k: int, workers: Workers) -> Neighbors:
         """About the ``k`` nearest rows of each row of ``X``."""
         indices, distances = self._index.query(X, k=k)
-        return _ordered(indices, distances**2, X.dtype)
+        found = _ordered(indices, distances**2, X.dtype)
+        lost = np.flatnonzero((indices < 0).any(axis=1))
+        if len(lost):
+            exact = ExactSearch(self._X, workers).query(take_rows(X, lost), k, workers)
+            found.indices[lost], found.distances[lost] = exact.indices, exact.distances
+        return found
 
 
 def _ordered(indices: np.ndarray, distances: np.ndarray, dtype: Any) -> Neighbors:
