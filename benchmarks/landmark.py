@@ -449,6 +449,10 @@ def main() -> None:
     parser = argument_parser(__doc__, repeats=3)
     parser.add_argument("part", choices=["accuracy", "ablation", "toys", "race", "speed"])
     parser.add_argument("sets", nargs="*", metavar="SET", help="only these; others keep their rows")
+    parser.add_argument(
+        "--variants", nargs="*", choices=list(VARIANTS), default=["", *VARIANTS],
+        help="of the ablation only these",
+    )  # fmt: skip
     arguments = parser.parse_args()
     n_rows = QUICK_ROWS if arguments.quick else None
     rows: list[Row] = []
@@ -465,7 +469,8 @@ def main() -> None:
         specs = list(ACCURACY) if arguments.part == "accuracy" else ablation_specs()
         measured = []
         for spec in specs:
-            if not arguments.sets or spec.set in arguments.sets:
+            is_asked = not arguments.sets or spec.set in arguments.sets
+            if is_asked and spec.variant in arguments.variants:
                 measured.append(measure(spec, arguments.quick))
                 print_table(measured[-1:])
                 rows = measured

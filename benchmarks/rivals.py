@@ -5,9 +5,10 @@
 
 `accuracy` leaves depth, regulariser and number of models to "auto", so they are chosen inside
 `fit`, on a part of the training rows; each method and set has a result of its own. Rows
-are standardised; MNIST and USPS are taken as their first 50 and 40 principal components. Sets
-without a standard split are split anew for each seed, as the LLC-SAPL paper does: two thirds for
-training (SKIN: half). `speed` predicts on one thread and fits on all cores.
+are standardised; MNIST and USPS are taken as their first 50 and 40 principal components. On LETTER
+the noise on the rows is left to "auto" too, and trees get twice the epochs, as held-out training
+rows asked for. Sets without a standard split are split anew for each seed, as the LLC-SAPL paper
+does: two thirds for training (SKIN: half). `speed` predicts on one thread and fits on all cores.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from hyperlocal.datasets import load_dataset
 # pixels, 97.5 % on components), MNIST as the goals are stated.
 N_COMPONENTS = {"mnist": 50, "usps": 40}
 TRAIN_SHARE = {"skin": 1 / 2}
+OPTIONS: dict[tuple[str, str], Row] = {("LDKL", "letter"): {"jitter": "auto", "max_iter": 100}}
 SEEDS = 3
 QUICK_ROWS = 1_500
 DEPTH = 6
@@ -115,12 +117,15 @@ def run(goal: Goal, seed: int, n_rows: int | None) -> Row:
     """One fit with everything left open, then one with what it chose, timed."""
     X_train, y_train, X_test, y_test = parts_of(goal.name, seed, n_rows)
     Classifier = LocalDeepSVC if goal.method == "LDKL" else LatentLocallyLinearSVC
+    options = {"n_jobs": -1, "random_state": seed, **OPTIONS.get((goal.method, goal.name), {})}
     start = time.perf_counter()
-    model = Classifier(n_jobs=-1, random_state=seed).fit(X_train, y_train)
+    model = Classifier(**options).fit(X_train, y_train)
     seconds = time.perf_counter() - start
     size = {"depth": model.depth_} if goal.method == "LDKL" else {"n_models": model.n_models_}
+    if "jitter" in options:
+        size["jitter"] = model.jitter_
     start, cpu = time.perf_counter(), time.process_time()
-    Classifier(**size, alpha=model.alpha_, n_jobs=-1, random_state=seed).fit(X_train, y_train)
+    Classifier(**{**options, **size, "alpha": model.alpha_}).fit(X_train, y_train)
     return {
         "method": goal.method,
         "set": goal.name,

@@ -330,13 +330,20 @@ struct BoundLocalSvms {
     require(size(biases) == n_columns && size(weights, 0) == n_columns &&
                 size(weights, 1) == size(lists, 1),
             "one bias and one weight per neighbour for each column");
-    require(begins.data()[0] == 0 && begins.data()[n] == n_columns, "starts must span the columns");
+    require(begins.data()[0] == 0 && begins.data()[n] == n_columns &&
+                std::is_sorted(begins.data(), begins.data() + n + 1),
+            "starts must span the columns");
     require_below(labels.data(), n_columns, 0, source.data.n_classes, "class out of bounds");
-    NeighborhoodWorker<T> worker(source.data, size(lists, 1));
-    for (Index c = 0; c < n; ++c) {
-      const Index columns = begins.data()[c + 1] - begins.data()[c];
-      require(columns == 0 || columns == worker.columns_of(lists.data() + c * size(lists, 1)),
-              "a centre has no columns, or as many as it has classes");
+  }
+
+  // Before they are written to; to read them, the bounds above are enough.
+  void require_columns(Index begin, Index end) const {
+    NeighborhoodWorker<T> worker(neighborhood.data, size(neighbors, 1));
+    for (Index c = begin; c < end; ++c) {
+      const Index columns = starts.data()[c + 1] - starts.data()[c];
+      require(
+          columns == 0 || columns == worker.columns_of(neighbors.data() + c * size(neighbors, 1)),
+          "a centre has no columns, or as many as it has classes");
     }
   }
 };
@@ -742,6 +749,7 @@ void bind_neighborhood(nb::module_& m, const char* name, const char* models_name
             require_range(size(b.neighbors, 0), begin, end);
             require(centres.rows.n_rows() == size(b.neighbors, 0), "one row per centre");
             require(size(n_unsolved) == 1, "n_unsolved is one number");
+            b.require_columns(begin, end);
             nb::gil_scoped_release release;
             *n_unsolved.data() +=
                 train_neighborhoods(b.neighborhood.data, centres.rows, begin, end,

@@ -37,6 +37,10 @@ class SmallestK {
   SmallestK(Index size, Index k) : size_(size), k_(k), minima_(2 * k), keys_(size), found_(size) {}
 
   HYPERLOCAL_INLINE void select(const T* keys, Column* chosen) {
+    if (k_ == 1) {
+      *chosen = first_smallest(keys);
+      return;
+    }
     const Index n = collect(keys);
     n <= most_to_count ? rank(n, chosen) : insert(n, chosen);
   }
@@ -51,6 +55,14 @@ class SmallestK {
     Count count = 0;
     for (Index i = 0; i < n; ++i) count += keys[i] < key ? 1 : 0;
     return count;
+  }
+
+  Column first_smallest(const T* keys) const {
+    T least = std::numeric_limits<T>::infinity();
+#pragma omp simd reduction(min : least)
+    for (Index i = 0; i < size_; ++i) least = keys[i] < least ? keys[i] : least;
+    const T* place = std::find(keys, keys + size_, least);
+    return static_cast<Column>(place == keys + size_ ? 0 : place - keys);
   }
 
   // Lists the keys that may be among the k smallest, in the order of their indices.

@@ -111,15 +111,22 @@ class NearestRows {
 
   std::size_t first_cut() const { return static_cast<std::size_t>(4 * k_ + 64); }
 
+  // Few rows come near: whole chunks are passed over by one count. (Its length is known, so that it
+  // has no remainder.)
+  static constexpr Index chunk = 64;
+
+  HYPERLOCAL_INLINE static bool any_near(const T* products, const T* half_norms, T bound) {
+    int n_near = 0;
+#pragma omp simd reduction(+ : n_near)
+    for (Index j = 0; j < chunk; ++j) n_near += half_norms[j] - products[j] <= bound ? 1 : 0;
+    return n_near > 0;
+  }
+
   HYPERLOCAL_INLINE void scan(Query& query, const T* products, const T* half_norms, Index n) {
-    // Few rows come near: whole chunks are passed over by one count.
-    constexpr Index chunk = 32;
     for (Index start = 0; start < n; start += chunk) {
       const Index end = std::min(start + chunk, n);
-      int n_near = 0;
-      for (Index j = start; j < end; ++j)
-        n_near += half_norms[j] - products[j] <= query.bound ? 1 : 0;
-      if (n_near == 0) continue;
+      if (end - start == chunk && !any_near(products + start, half_norms + start, query.bound))
+        continue;
       for (Index j = start; j < end; ++j) {
         const T key = half_norms[j] - products[j];
         if (key <= query.bound) query.found.push_back({key, static_cast<Column>(n_seen_ + j)});

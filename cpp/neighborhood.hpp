@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "rows.hpp"
+#include "tanh.hpp"
 
 namespace hyperlocal {
 
@@ -145,18 +146,11 @@ inline double integer_power(double base, Index exponent) {
   return power;
 }
 
-// k(x, x') from products of x and x' about the query; `scale` is 1/σ².
-inline double kernel_value(const NeighborhoodOptions& options, double scale, double product,
-                           double own, double other) {
-  switch (options.kernel) {
-    case Kernel::linear:
-      return scale * product;
-    case Kernel::poly:
-      return integer_power(scale * product + options.coef0, options.degree);
-    case Kernel::rbf:
-      return std::exp(-0.5 * scale * std::max(own + other - 2 * product, 0.0));
-  }
-  return 0;
+// k(x, x') of the linear and polynomial kernels, from the product of x and x' about the query;
+// `scale` is 1/σ².
+inline double kernel_value(const NeighborhoodOptions& options, double scale, double product) {
+  if (options.kernel == Kernel::linear) return scale * product;
+  return integer_power(scale * product + options.coef0, options.degree);
 }
 
 // Products of a query's neighbours, and of the query as the last row, with one another: about the
@@ -311,10 +305,18 @@ class NeighborhoodWorker {
   void fill_gram(const Column* neighbors, const RowView<T>& query, double scale,
                  detail::ProductMatrix<T>& products) {
     products.fill(neighbors, query);
-    for (Index i = 0; i <= k_; ++i)
-      for (Index j = i; j <= k_; ++j)
-        gram_[i * (k_ + 1) + j] = gram_[j * (k_ + 1) + i] = detail::kernel_value(
-            data_.options, scale, products(i, j), products(i, i), products(j, j));
+    for (Index i = 0; i <= k_; ++i) {
+      double* row = gram_.data() + i * (k_ + 1);
+      if (data_.options.kernel == Kernel::rbf) {
+        for (Index j = i; j <= k_; ++j)
+          row[j] = std::max(products(i, i) + products(j, j) - 2 * products(i, j), 0.0);
+        exp_of_negatives(row + i, k_ + 1 - i, 0.5 * scale);
+      } else {
+        for (Index j = i; j <= k_; ++j)
+          row[j] = detail::kernel_value(data_.options, scale, products(i, j));
+      }
+      for (Index j = i + 1; j <= k_; ++j) gram_[j * (k_ + 1) + i] = row[j];
+    }
   }
 
   const double* gram() const { return gram_.data(); }
@@ -508,25 +510,22 @@ class CentreKernel {
   // The first neighbour of a centre lies on it.
   const double* values(const RowView<T>& query, const Column* neighbors, double scale) {
     const T* x = write_out(query, T(1));
-    if (query.is_dense() && data_.options.kernel == Kernel::rbf) {
-      for (Index i = 0; i < k_; ++i) {
-        const RowView<T> v = data_.rows.fetch(neighbors[i], buffer_);
-        values_[i] = std::exp(-0.5 * scale * double(squared_difference(v.values, x, v.size)));
-      }
-    } else {
-      const double norm = squared_norm(query);
-      double from_centre = 0;
-      for (Index i = 0; i < k_; ++i) {
-        const RowView<T> v = data_.rows.fetch(neighbors[i], buffer_);
-        const double product = exact_dot(v, x);
-        if (i == 0) from_centre = product;
-        values_[i] = data_.options.kernel == Kernel::rbf
-                         ? kernel_value(data_.options, scale, product, norm, squared_norm(v))
-                         : product - from_centre;
-      }
+    const bool is_rbf = data_.options.kernel == Kernel::rbf;
+    const double norm = query.is_dense() ? 0 : squared_norm(query);
+    for (Index i = 0; i < k_; ++i) {
+      const RowView<T> v = data_.rows.fetch(neighbors[i], buffer_);
+      if (!is_rbf)
+        values_[i] = exact_dot(v, x);
+      else if (v.is_dense())
+        values_[i] = squared_difference(v.values, x, v.size);
+      else
+        values_[i] = std::max(norm + squared_norm(v) - 2 * exact_dot(v, x), 0.0);
     }
     write_out(query, T(0));
-    if (data_.options.kernel != Kernel::rbf) take_about_centre(neighbors, scale);
+    if (is_rbf)
+      exp_of_negatives(values_.data(), k_, 0.5 * scale);
+    else
+      take_about_centre(neighbors, scale);
     return values_.data();
   }
 
@@ -542,11 +541,11 @@ class CentreKernel {
     RowBuffer<T> other;
     const RowView<T> centre = data_.rows.fetch(neighbors[0], other);
     const T* c = write_out(centre, T(1));
-    const double norm = squared_norm(centre);
+    const double norm = squared_norm(centre), from_centre = values_[0];
     for (Index i = 0; i < k_; ++i) {
       const RowView<T> v = data_.rows.fetch(neighbors[i], buffer_);
-      const double product = values_[i] - (exact_dot(v, c) - norm);
-      values_[i] = kernel_value(data_.options, scale, product, 0, 0);
+      const double product = (values_[i] - from_centre) - (exact_dot(v, c) - norm);
+      values_[i] = kernel_value(data_.options, scale, product);
     }
     write_out(centre, T(0));
   }

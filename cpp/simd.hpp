@@ -83,6 +83,40 @@ struct Lanes {
 
 #endif
 
+// The sums of four registers, to out[0 … 3]: the same bits as each one's own sum, for fewer steps.
+template <class T, int n>
+inline void sums_of_four(const Lanes<T, n>& a, const Lanes<T, n>& b, const Lanes<T, n>& c,
+                         const Lanes<T, n>& d, T* out) {
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define HYPERLOCAL_HAS_SHUFFLE
+#endif
+#endif
+#ifdef HYPERLOCAL_HAS_SHUFFLE
+  if constexpr (n == 4) {
+    const auto ac = __builtin_shufflevector(a.value, c.value, 0, 1, 4, 5) +
+                    __builtin_shufflevector(a.value, c.value, 2, 3, 6, 7);
+    const auto bd = __builtin_shufflevector(b.value, d.value, 0, 1, 4, 5) +
+                    __builtin_shufflevector(b.value, d.value, 2, 3, 6, 7);
+    const Lanes<T, 4> sums{__builtin_shufflevector(ac, bd, 0, 4, 2, 6) +
+                           __builtin_shufflevector(ac, bd, 1, 5, 3, 7)};
+    sums.store(out);
+    return;
+  }
+  if constexpr (n == 8) {
+    const auto halved = [](const Lanes<T, 8>& x) {
+      return Lanes<T, 4>{__builtin_shufflevector(x.value, x.value, 0, 1, 2, 3) +
+                         __builtin_shufflevector(x.value, x.value, 4, 5, 6, 7)};
+    };
+    return sums_of_four(halved(a), halved(b), halved(c), halved(d), out);
+  }
+#endif
+  out[0] = a.sum();
+  out[1] = b.sum();
+  out[2] = c.sum();
+  out[3] = d.sum();
+}
+
 // Marks what runs once or more per visit of a row. Left to itself the compiler calls some of it,
 // and a call passes the view of the row through memory: that alone doubled the time of a short
 // visit.
@@ -168,6 +202,33 @@ T squared_difference(const T* x, const T* y, std::int64_t size) {
   T total = sums.sum();
   for (; v < size; ++v) total += (x[v] - y[v]) * (x[v] - y[v]);
   return total;
+}
+
+// Copies x to y; returns ‖x‖².
+template <class T>
+HYPERLOCAL_INLINE T copy_with_norm(const T* x, std::int64_t size, T* y) {
+  constexpr int n = lanes_per_register<T>, n_sums = 4;
+  Lanes<T, n> sums[n_sums];
+  for (auto& sum : sums) sum = Lanes<T, n>::zero();
+  std::int64_t v = 0;
+  for (; v + n_sums * n <= size; v += n_sums * n)
+    for (int i = 0; i < n_sums; ++i) {
+      const auto values = Lanes<T, n>::load(x + v + i * n);
+      sums[i].add_product(values, values);
+      values.store(y + v + i * n);
+    }
+  for (; v + n <= size; v += n) {
+    const auto values = Lanes<T, n>::load(x + v);
+    sums[0].add_product(values, values);
+    values.store(y + v);
+  }
+  for (int i = 1; i < n_sums; ++i) sums[0].add(sums[i]);
+  T norm = sums[0].sum();
+  for (; v < size; ++v) {
+    norm += x[v] * x[v];
+    y[v] = x[v];
+  }
+  return norm;
 }
 
 // y += factor · x.

@@ -1,6 +1,6 @@
-// tanh of many numbers at once, to a few units of the last place of one.
+// tanh and exp of many numbers at once, to a few units of the last place of one.
 //
-// The library's tanh is called one number at a time; in a tree of gates it would cost more than all
+// The library's are called one number at a time; in a tree of gates tanh would cost more than all
 // dot products.
 #pragma once
 
@@ -75,6 +75,13 @@ HYPERLOCAL_INLINE T exp_of_negative(T y) {
 }
 
 }  // namespace detail
+
+// values ← exp(−factor · values), of numbers that are not negative and not NaN
+template <class T>
+void exp_of_negatives(T* values, std::int64_t size, T factor) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < size; ++i) values[i] = detail::exp_of_negative(-factor * values[i]);
+}
 
 // values ← tanh(factor · values)
 template <class T>

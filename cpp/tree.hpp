@@ -5,6 +5,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -67,7 +69,8 @@ void in_threes(Index begin, Index end, Action action) {
   if (end - begin == 1) action(begin, std::integral_constant<int, 1>{});
 }
 
-// Up to `capacity` rows with their constant: dense ones padded to the stride.
+// Up to `capacity` rows with their constant: dense ones padded to the stride. Whether their squared
+// norms can be multiplied (those of NaN and infinity cannot) is seen while they are copied.
 template <class T>
 class PaddedRows {
  public:
@@ -80,11 +83,14 @@ class PaddedRows {
   Index n_used() const { return n_used_; }
   const RowView<T>& operator[](Index i) const { return views_[i]; }
   Index size() const { return size_; }
+  bool are_sound() const { return are_sound_; }
 
   // `row_of(i)` names the row at place i.
   template <class RowOf>
   void load(const Rows<T>& rows, Index count, RowOf row_of) {
     size_ = count;
+    are_sound_ = true;
+    const T limit = std::sqrt(std::numeric_limits<T>::max());
     constexpr Index n = lanes_per_register<T>;
     n_used_ = (rows.width() + n) / n * n;  // with the constant
     if (rows.is_dense()) {
@@ -92,7 +98,7 @@ class PaddedRows {
       for (Index i = 0; i < count; ++i) {
         const RowView<T> x = rows.fetch(row_of(i), buffer_);
         T* place = dense_.data() + i * stride_;
-        std::copy(x.values, x.values + x.size, place);
+        are_sound_ &= copy_with_norm(x.values, x.size, place) < limit;
         place[x.size] = 1;
         views_[i] = RowView<T>::of_dense(place, stride_);
       }
@@ -105,6 +111,7 @@ class PaddedRows {
       const RowView<T> x = rows.fetch(row_of(i), buffer_);
       values_.insert(values_.end(), x.values, x.values + x.size);
       columns_.insert(columns_.end(), x.columns, x.columns + x.size);
+      are_sound_ &= static_cast<T>(squared_norm(x)) < limit;
       values_.push_back(1);
       columns_.push_back(static_cast<Column>(rows.width()));
       starts_.push_back(values_.size());
@@ -119,6 +126,7 @@ class PaddedRows {
   Index capacity_;
   Index size_ = 0;
   Index n_used_ = 0;
+  bool are_sound_ = true;
   RowBuffer<T> buffer_;
   std::vector<T> dense_, values_;
   std::vector<Column> columns_;

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -49,29 +48,20 @@ HYPERLOCAL_INLINE void tile_dots(const T* dense, const Index* rows, const T* vec
       for (int j = 0; j < n_vectors; ++j) sums[r][j].add_product(weights[j], values);
     }
   }
-  for (int r = 0; r < n_rows; ++r)
-    for (int j = 0; j < n_vectors; ++j) out[j * apart + r] = sums[r][j].sum();
-}
-
-// Whether the squared norms of all rows can be multiplied; NaN and infinity cannot.
-template <class T>
-bool are_sound(const PaddedRows<T>& x) {
-  const T limit = std::sqrt(std::numeric_limits<T>::max());
-  bool sound = true;
-  for (Index i = 0; i < x.size(); ++i) {
-    const T* values = x[i].values;
-    T norm = 0;
-#pragma omp simd reduction(+ : norm)
-    for (Index v = 0; v < x[i].size; ++v) norm += values[v] * values[v];
-    sound &= norm < limit;
+  for (int j = 0; j < n_vectors; ++j) {
+    if constexpr (n_rows == 4) {
+      sums_of_four(sums[0][j], sums[1][j], sums[2][j], sums[3][j], out + j * apart);
+    } else {
+      for (int r = 0; r < n_rows; ++r) out[j * apart + r] = sums[r][j].sum();
+    }
   }
-  return sound;
 }
 
 // Rows on their way down one tree. At each level they are kept in the order of their nodes; a
 // node's rows are sent on before the next node is looked at, so that they stay in the first-level
 // cache.
-template <class T>
+// `with_nodes` says whether the nodes are asked for.
+template <class T, bool with_nodes>
 class Walk {
  public:
   Walk(const TreeShape& shape, Index capacity)
@@ -79,7 +69,7 @@ class Walk {
         capacity_(capacity),
         right_(capacity + 1),
         order_((shape.depth + 1) * capacity + 1),
-        nodes_((shape.depth + 1) * capacity),
+        nodes_(with_nodes ? (shape.depth + 1) * capacity : 0),
         products_((shape.depth + 1) * shape.n_vectors() * capacity) {}
 
   // Calls arrive(level, row, node, gate, products) for each row at each level: tanh(θ'·x), and the
@@ -92,7 +82,7 @@ class Walk {
       T* gates = products(level) + kGate * capacity_;
       tanh_in_place(gates, x.size());
       for (Index k = 0; k < x.size(); ++k)
-        arrive(level, order(level)[k], nodes_[level * capacity_ + k], gates[k],
+        arrive(level, order(level)[k], with_nodes ? nodes_[level * capacity_ + k] : 0, gates[k],
                products(level) + kFirstColumn * capacity_ + k);
     }
   }
@@ -109,8 +99,9 @@ class Walk {
   void descend(const T* tree, const PaddedRows<T>& x, const Group& here) {
     const bool is_inner = here.level < shape_.depth;
     project(tree + here.node * shape_.block(), x, here, is_inner ? kRoute : kGate);
-    std::fill_n(nodes_.begin() + here.level * capacity_ + here.begin, here.end - here.begin,
-                here.node);
+    if (with_nodes)
+      std::fill_n(nodes_.begin() + here.level * capacity_ + here.begin, here.end - here.begin,
+                  here.node);
     if (!is_inner) return;
     const Index middle = split(here), left = 2 * here.node + 1;
     if (middle > here.begin) descend(tree, x, {here.level + 1, left, here.begin, middle});
@@ -164,11 +155,11 @@ class Walk {
 };
 
 // Calls action(first place, rows, walk) for batches of rows begin … end-1.
-template <class T, class Action>
+template <bool with_nodes, class T, class Action>
 void in_walks(const Rows<T>& rows, Index begin, Index end, const TreeShape& shape, Action action) {
   const Index capacity = std::min(walkers<T>(shape.stride), std::max(end - begin, Index(1)));
   PaddedRows<T> x(shape.stride, capacity);
-  Walk<T> walk(shape, capacity);
+  Walk<T, with_nodes> walk(shape, capacity);
   for (Index start = begin; start < end; start += capacity) {
     x.load(rows, std::min(capacity, end - start), [start](Index i) { return start + i; });
     action(start - begin, x, walk, capacity);
@@ -186,17 +177,17 @@ bool tree_scores(const Rows<T>& rows, Index begin, Index end, const TreeShape& s
   const Index width = n_trees * shape.n_columns;
   bool sound = true;
   std::fill_n(out, (end - begin) * width, T(0));
-  detail::in_walks(rows, begin, end, shape,
-                   [&](Index start, const auto& x, auto& walk, Index capacity) {
-                     sound &= detail::are_sound(x);
-                     for (Index tree = 0; tree < n_trees; ++tree)
-                       walk.run(nodes + tree * shape.n_nodes() * shape.block(), x,
-                                [&](Index, Index i, Index, T gate, const T* linear) {
-                                  T* scores = out + (start + i) * width + tree * shape.n_columns;
-                                  for (Index column = 0; column < shape.n_columns; ++column)
-                                    scores[column] += gate * linear[column * capacity];
-                                });
+  detail::in_walks<false>(
+      rows, begin, end, shape, [&](Index start, const auto& x, auto& walk, Index capacity) {
+        sound &= x.are_sound();
+        for (Index tree = 0; tree < n_trees; ++tree)
+          walk.run(nodes + tree * shape.n_nodes() * shape.block(), x,
+                   [&](Index, Index i, Index, T gate, const T* linear) {
+                     T* scores = out + (start + i) * width + tree * shape.n_columns;
+                     for (Index column = 0; column < shape.n_columns; ++column)
+                       scores[column] += gate * linear[column * capacity];
                    });
+      });
   return sound;
 }
 
@@ -205,13 +196,14 @@ bool tree_scores(const Rows<T>& rows, Index begin, Index end, const TreeShape& s
 template <class T>
 void tree_paths(const Rows<T>& rows, Index begin, Index end, const TreeShape& shape, const T* nodes,
                 Column* path, T* gates) {
-  detail::in_walks(rows, begin, end, shape, [&](Index start, const auto& x, auto& walk, Index) {
-    walk.run(nodes, x, [&](Index level, Index i, Index node, T gate, const T*) {
-      const Index place = (start + i) * (shape.depth + 1) + level;
-      path[place] = static_cast<Column>(node);
-      gates[place] = gate;
-    });
-  });
+  detail::in_walks<true>(
+      rows, begin, end, shape, [&](Index start, const auto& x, auto& walk, Index) {
+        walk.run(nodes, x, [&](Index level, Index i, Index node, T gate, const T*) {
+          const Index place = (start + i) * (shape.depth + 1) + level;
+          path[place] = static_cast<Column>(node);
+          gates[place] = gate;
+        });
+      });
 }
 
 }  // namespace hyperlocal

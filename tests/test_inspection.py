@@ -230,7 +230,9 @@ MODELS = {
     "supervised": SupervisedAnchorSVC(6, n_neighbors=3, anchor_epochs=1, random_state=0),
     "codes": LocalCodingSVC(12, random_state=0),
     "landmarks": LandmarkSVC(3, random_state=0),
-    "stages": LandmarkSVC(3, n_stages=2, soft_clusters=True, n_neighbors=2, random_state=0),
+    "stages": LandmarkSVC(
+        3, n_stages=2, keep_if_better=False, soft_clusters=True, n_neighbors=2, random_state=0
+    ),
     "rbf": LandmarkSVC(3, projection="rbf", random_state=0),
     "clustered": ClusteredSVC(3, random_state=0),
     "profile": ProfileSVC(3, random_state=0),

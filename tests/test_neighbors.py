@@ -143,14 +143,14 @@ def test_trees_order_equal_distances_by_row():
 def test_trees_need_dense_rows():
     """The error names the argument and the remedy."""
     with pytest.raises(ValueError, match="algorithm='exact'"):
-        make_search("tree", sp.csr_array(np.eye(3)), 1, 0)
+        make_search("tree", sp.csr_array(np.eye(3)), 1, 0, ONE_THREAD)
 
 
 class FakeIndex:
     """What pynndescent's index does, exactly."""
 
-    def __init__(self, X, n_neighbors, random_state):
-        self.X, self.made_with = X, (n_neighbors, random_state)
+    def __init__(self, X, n_neighbors, random_state, n_jobs):
+        self.X, self.made_with = X, (n_neighbors, random_state, n_jobs)
 
     def prepare(self):
         """Nothing to do."""
@@ -165,17 +165,33 @@ def test_the_approximate_index_is_asked(monkeypatch):
     """An index is built for a few more neighbours than asked for, with the seed."""
     monkeypatch.setitem(sys.modules, "pynndescent", types.SimpleNamespace(NNDescent=FakeIndex))
     X = make_rows(n_rows=60)
-    search = make_search("approximate", X, 40, 7)
-    assert search._index.made_with == (41, 7)
+    search = make_search("approximate", X, 40, 7, ONE_THREAD)
+    assert search._index.made_with == (41, 7, 1)
     found = search.query(X[:5], 3, ONE_THREAD)
     np.testing.assert_array_equal(found.indices, nearest_rows(X, X[:5], 3)[0])
+
+
+def test_queries_that_the_index_loses_are_searched_for_exactly(monkeypatch):
+    """An index marks what it did not find by −1."""
+    monkeypatch.setitem(sys.modules, "pynndescent", types.SimpleNamespace(NNDescent=FakeIndex))
+    X = make_rows(n_rows=60)
+    search = make_search("approximate", X, 40, 7, ONE_THREAD)
+    expected = search.query(X[:5], 3, ONE_THREAD)
+
+    def lossy(queries, k):
+        indices, distances = FakeIndex(X, 0, 0, 1).query(queries, k)
+        indices[2, -1], distances[2, -1] = -1, np.inf
+        return indices, distances
+
+    monkeypatch.setattr(search._index, "query", lossy)
+    np.testing.assert_array_equal(search.query(X[:5], 3, ONE_THREAD).indices, expected.indices)
 
 
 def test_a_missing_index_says_what_to_install(monkeypatch):
     """Without pynndescent the error names the extra."""
     monkeypatch.setitem(sys.modules, "pynndescent", None)
     with pytest.raises(ImportError, match=r"hyperlocal\[approximate\]"):
-        make_search("approximate", make_rows(), 3, 0)
+        make_search("approximate", make_rows(), 3, 0, ONE_THREAD)
 
 
 def test_own_rows_are_left_out():

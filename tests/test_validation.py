@@ -353,3 +353,15 @@ def test_merged_rows_can_keep_their_order():
     np.testing.assert_array_equal(merged.target, [0, 1, 0, 1])
     np.testing.assert_array_equal(merged.sample_weight, [4, 7, 4, 6])
     assert merge_equal_rows(merged, keep_order=True) is merged
+
+
+def test_wide_rows_are_told_apart_by_all_their_features():
+    """Rows that are equal in the middle, where one looks first, are merged only if all is equal."""
+    X = np.random.default_rng(0).standard_normal((6, 300))
+    X[1:3] = X[0]
+    X[1, 0] += 1
+    data = LabelledRows(X, np.zeros(6, np.int32), np.arange(2), np.ones(6))
+    merged = merge_equal_rows(data, keep_order=True)
+    np.testing.assert_array_equal(merged.X, X[[0, 1, 3, 4, 5]])
+    np.testing.assert_array_equal(merged.sample_weight, [2, 1, 1, 1, 1])
+    assert merge_equal_rows(merged, keep_order=True) is merged

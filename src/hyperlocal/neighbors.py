@@ -17,7 +17,7 @@ from sklearn.neighbors import BallTree, KDTree
 from sklearn.utils.extmath import row_norms
 
 from . import _core
-from .rows import core_rows, take_rows
+from .rows import core_rows, squared_lengths, take_rows
 from .threads import Workers, row_blocks
 
 ALGORITHMS = ("exact", "tree", "approximate")
@@ -65,7 +65,7 @@ class Search(Protocol):
         ...
 
 
-def make_search(algorithm: str, X: Any, k: int, seed: int) -> Search:
+def make_search(algorithm: str, X: Any, k: int, seed: int, workers: Workers) -> Search:
     """Prepare the search among rows ``X``, for ``k`` neighbours or a few more.
 
     Parameters
@@ -75,12 +75,13 @@ def make_search(algorithm: str, X: Any, k: int, seed: int) -> Search:
     k : int
     seed : int
         Used by the approximate index alone.
+    workers : Workers
     """
     if algorithm == "exact":
-        return ExactSearch(X)
+        return ExactSearch(X, workers)
     if algorithm == "tree":
         return TreeSearch(X)
-    return ApproximateSearch(X, k, seed)
+    return ApproximateSearch(X, k, seed, workers)
 
 
 class _SavedAsRows:
@@ -114,10 +115,11 @@ class ExactSearch(_SavedAsRows):
     ([[2, 0]], [[0.01, 0.81]])
     """
 
-    def __init__(self, X: Any):
+    def __init__(self, X: Any, workers: Workers | None = None):
+        workers = workers or Workers(1)
         self.X = X
-        self._keys = _Keys(X)
-        self._subspace = _Subspace.found_in(self._keys)
+        self._keys = _Keys(X, workers)
+        self._subspace = _Subspace.found_in(self._keys, workers)
 
     def query(self, X: Any, k: int, workers: Workers) -> Neighbors:
         """The ``k`` nearest rows of each row of ``X``."""
@@ -180,18 +182,19 @@ class _Points:
 class _Keys:
     """Half the squared distance less half the query's squared norm, ``½ v·v − x·v``: ranks rows."""
 
-    def __init__(self, X: Any):
+    def __init__(self, X: Any, workers: Workers):
         self.rows, self._origin = X, None
         if not sp.issparse(X):
             self._centre(X)
-        norms = row_norms(self.rows, squared=True)
+        norms = squared_lengths(self.rows, workers)
         self.half_norms = norms * X.dtype.type(0.5)
         self._longest = float(np.sqrt(norms.max()))
 
     def _centre(self, X: np.ndarray) -> None:
-        mean = X.mean(axis=0, dtype=np.float64)
+        sample = _sampled(X)
+        mean = sample.mean(axis=0, dtype=np.float64)
         away = float(mean @ mean)
-        spread = float(np.mean(row_norms(X, squared=True), dtype=np.float64)) - away
+        spread = float(np.mean(row_norms(sample, squared=True), dtype=np.float64)) - away
         if away > FAR_FROM_ORIGIN**2 * max(spread, 0.0):
             self._origin = mean.astype(X.dtype)
             self.rows = X - self._origin
@@ -218,18 +221,22 @@ class _Subspace:
     query is searched for again.
     """
 
-    def __init__(self, keys: _Keys, mean: np.ndarray, axes: np.ndarray):
+    def __init__(self, keys: _Keys, mean: np.ndarray, axes: np.ndarray, workers: Workers):
         self._keys, self._mean, self._axes = keys, mean, axes
         X = keys.rows
         self.rows = np.empty((X.shape[0], len(axes) + 1), X.dtype)
         self.half_norms = np.empty(X.shape[0], X.dtype)
-        for begin, end in row_blocks(X.shape[0], ROWS_PER_TILE):
+
+        def split_block(block: tuple[int, int]) -> None:
+            begin, end = block
             self.half_norms[begin:end] = self._split(X[begin:end], self.rows[begin:end])
+
+        workers.map(split_block, row_blocks(X.shape[0], QUERIES_PER_BLOCK))
         self.half_norms *= X.dtype.type(0.5)
         self._reach = REACH * self.rows[:, -1].mean()
 
     @classmethod
-    def found_in(cls, keys: _Keys) -> _Subspace | None:
+    def found_in(cls, keys: _Keys, workers: Workers) -> _Subspace | None:
         """The subspace of the leading principal axes, if few of them hold nearly all variance."""
         X = keys.rows
         n_rows, n_features = X.shape
@@ -237,16 +244,15 @@ class _Subspace:
             return None
         if n_features not in FEATURES_FOR_SUBSPACE:
             return None
-        sample = X[:: -(-n_rows // ROWS_TO_FIND_SUBSPACE)]
+        sample = _sampled(X)
         mean = sample.mean(axis=0)
         sample = sample - mean
-        values, vectors = np.linalg.eigh((sample.T @ sample).astype(np.float64))
+        values, vectors = np.linalg.eigh(sample.T @ sample)
         outside = np.cumsum(values)  # of the first axes, the smallest first
         n_axes = int(np.count_nonzero(outside > SHARE_OUTSIDE * outside[-1]))
         if not 0 < n_axes <= LARGEST_SHARE_OF_AXES * n_features:
             return None
-        axes = np.ascontiguousarray(vectors[:, -n_axes:].T.astype(X.dtype))
-        return cls(keys, mean, axes)
+        return cls(keys, mean, np.ascontiguousarray(vectors[:, -n_axes:].T), workers)
 
     def points(self, X: np.ndarray) -> _Points:
         """Queries within the subspace, and the length of what lies outside."""
@@ -267,6 +273,11 @@ class _Subspace:
         outside = np.maximum(outside, 0) + 2 * relative_rounding(X) * squared_norms
         out[:, -1] = np.sqrt(outside)
         return squared_norms
+
+
+def _sampled(X: np.ndarray) -> np.ndarray:
+    """Rows spread over all of them, enough to know where they lie and how they vary."""
+    return X[:: -(-X.shape[0] // ROWS_TO_FIND_SUBSPACE)]
 
 
 def relative_rounding(X: np.ndarray) -> float:
@@ -302,9 +313,12 @@ class TreeSearch(_SavedAsRows):
 
 
 class ApproximateSearch:
-    """Search in a graph of neighbours (pynndescent): for millions of rows."""
+    """Search in a graph of neighbours (pynndescent): for millions of rows.
 
-    def __init__(self, X: Any, k: int, seed: int):
+    Where the graph leads to fewer rows than asked for, the query is searched for exactly.
+    """
+
+    def __init__(self, X: Any, k: int, seed: int, workers: Workers):
         try:
             from pynndescent import NNDescent
         except ImportError as error:
@@ -313,13 +327,21 @@ class ApproximateSearch:
                 "pip install 'hyperlocal[approximate]', or use algorithm='exact' or 'tree'."
             ) from error
         n_neighbors = min(X.shape[0], max(30, k + 1))
-        self._index = NNDescent(X, n_neighbors=n_neighbors, random_state=seed)
+        self._X = X
+        self._index = NNDescent(
+            X, n_neighbors=n_neighbors, random_state=seed, n_jobs=workers.n_threads
+        )
         self._index.prepare()
 
     def query(self, X: Any, k: int, workers: Workers) -> Neighbors:
         """About the ``k`` nearest rows of each row of ``X``."""
         indices, distances = self._index.query(X, k=k)
-        return _ordered(indices, distances**2, X.dtype)
+        found = _ordered(indices, distances**2, X.dtype)
+        lost = np.flatnonzero((indices < 0).any(axis=1))
+        if len(lost):
+            exact = ExactSearch(self._X, workers).query(take_rows(X, lost), k, workers)
+            found.indices[lost], found.distances[lost] = exact.indices, exact.distances
+        return found
 
 
 def _ordered(indices: np.ndarray, distances: np.ndarray, dtype: Any) -> Neighbors:

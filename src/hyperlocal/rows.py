@@ -8,9 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import _core
+from .threads import Workers, row_blocks
 
 _KINDS = {np.dtype(np.float32): _core.RowsFloat32, np.dtype(np.float64): _core.RowsFloat64}
 
+ROWS_PER_NORM_BLOCK = 2_048
 LARGEST_WIDTH = np.iinfo(np.int32).max
 
 
@@ -48,3 +50,23 @@ def quadratic_width(n_features: int) -> int:
 def take_rows(X: Any, chosen: np.ndarray) -> Any:
     """The chosen rows, as a copy of the same storage."""
     return X[chosen] if sp.issparse(X) else np.ascontiguousarray(X[chosen])
+
+
+def squared_lengths(X: Any, workers: Workers) -> np.ndarray:
+    """Squared norms of rows, the same bits for equal rows wherever they stand.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.rows import squared_lengths
+    >>> from hyperlocal.threads import Workers
+    >>> squared_lengths(np.array([[3.0, 4.0], [0.0, 1.0]]), Workers()).tolist()
+    [25.0, 1.0]
+    """
+    rows, norms = core_rows(X), np.empty(X.shape[0], X.dtype)
+
+    def fill(block: tuple[int, int]) -> None:
+        rows.squared_norms(*block, norms[slice(*block)])
+
+    workers.map(fill, row_blocks(X.shape[0], ROWS_PER_NORM_BLOCK))
+    return norms

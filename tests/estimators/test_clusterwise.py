@@ -18,7 +18,9 @@ MODELS = {
     "landmarks": lambda **options: LandmarkSVC(random_state=0, **options),
     "soft": lambda **options: LandmarkSVC(random_state=0, soft_clusters=True, **options),
     "smooth": lambda **options: LandmarkSVC(random_state=0, smoothing=1.0, **options),
-    "stages": lambda **options: LandmarkSVC(random_state=0, n_stages=2, **options),
+    "stages": lambda **options: LandmarkSVC(
+        random_state=0, n_stages=2, keep_if_better=False, **options
+    ),
     "rbf": lambda **options: LandmarkSVC(random_state=0, projection="rbf", **options),
     "kernel": lambda **options: LandmarkSVC(random_state=0, kernel="rbf", **options),
     "clustered": lambda **options: ClusteredSVC(random_state=0, **options),

@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import linear_kernel
 from sklearn.svm import SVC, LinearSVC
 
-from estimators.data import make_data
+from estimators.data import make_data, make_ring
 from hyperlocal import LandmarkSVC
 from hyperlocal.datasets import make_xor
 from hyperlocal.estimators.stages import N_FOLDS, deal_folds
@@ -136,7 +136,7 @@ def test_scores_of_a_stage_join_the_projections_of_the_next():
     X, y = make_data(3)
     options = {"C": 0.01, "tol": 1e-7, "max_iter": 50_000, "random_state": 0}
     one = LandmarkSVC(4, **options).fit(X, y)
-    two = LandmarkSVC(4, n_stages=2, **options).fit(X, y)
+    two = LandmarkSVC(4, n_stages=2, keep_if_better=False, **options).fit(X, y)
     assert two.coef_.shape == (4, 3, 5 + 3)
     (first,) = two._earlier
     assert not np.allclose(first.gate.anchors, two.cluster_centers_)
@@ -164,6 +164,24 @@ def test_no_label_leaks_into_the_next_stage(monkeypatch):
         held = fold == number
         without = LandmarkSVC(**options).fit(X[~held], y[~held])
         np.testing.assert_allclose(seen[0][held, 0], without.decision_function(X[held]), atol=1e-3)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_stage_that_does_not_help_is_left_out(n_classes):
+    """Labels without a rule end the stack after the first stage, which is that of a plain fit."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((800, 3)), rng.integers(n_classes, size=800)
+    two, one = (LandmarkSVC(4, n_stages=n, tol=0.05, random_state=0).fit(X, y) for n in (2, 1))
+    assert two.n_stages_ == 1
+    np.testing.assert_array_equal(two.decision_function(X), one.decision_function(X))
+
+
+def test_a_stage_that_helps_stays():
+    """A disc in a ring: one cluster fails, scores seen from it again fail less."""
+    X, y = make_ring(600)
+    two = LandmarkSVC(3, n_stages=2, random_state=0).fit(X, y)
+    assert two.n_stages_ == 2
+    assert two.score(X, y) > LandmarkSVC(3, random_state=0).fit(X, y).score(X, y)
 
 
 @pytest.mark.parametrize("n_classes", [2, 5])
@@ -313,6 +331,7 @@ def test_projections_that_overflow():
         ({"smoothing": None}, TypeError, "smoothing"),
         ({"n_stages": 0}, ValueError, "n_stages"),
         ({"n_stages": 1.5}, TypeError, "n_stages"),
+        ({"keep_if_better": 1}, TypeError, "keep_if_better"),
         ({"kernel": "cosine"}, ValueError, "kernel"),
         ({"kernel": "rbf", "n_stages": 2}, ValueError, "kernel='rbf' needs n_stages=1"),
         ({"kernel": "rbf", "loss": "squared_hinge"}, ValueError, "needs loss='hinge'"),

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from estimators.data import make_data, make_ring
 from hyperlocal import LocalDeepSVC
+from hyperlocal.estimators.local_deep import JITTERS
 
 
 def model(**options):
@@ -82,3 +84,23 @@ def test_local_weights_are_those_of_the_path():
     for i, path in enumerate(tree.paths(X)[:10]):
         expected = sum(np.tanh(tree.gates[n] @ Z[i]) * tree.weights[n, 0] for n in path)
         np.testing.assert_allclose(fitted.local_coef(X[i : i + 1])[0, 0], expected[:-1], atol=1e-12)
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+def test_noise_on_rows_is_the_same_for_any_threads(storage):
+    """``jitter`` changes the fit, in dense and sparse rows, and not with the number of threads."""
+    X, y = make_data(3)
+    X = storage(X)
+    plain, noisy = model().fit(X, y), model(jitter=0.3).fit(X, y)
+    assert not np.array_equal(noisy.decision_function(X), plain.decision_function(X))
+    again = model(jitter=0.3, n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(again.decision_function(X), noisy.decision_function(X))
+
+
+def test_noise_is_chosen_on_held_out_rows():
+    """``jitter="auto"`` takes one of the values tried; what was given stays."""
+    X, y = make_ring(200)
+    assert model(jitter="auto", max_iter=2).fit(X, y).jitter_ in JITTERS
+    assert model(jitter=0.25, max_iter=2).fit(X, y).jitter_ == 0.25
+    with pytest.raises(ValueError, match="jitter"):
+        model(jitter=-1.0).fit(X, y)

@@ -46,7 +46,9 @@ ESTIMATORS = [
     SupervisedAnchorSVC(anchor_epochs=1, **FEW),
     SupervisedAnchorSVC(anchor_epochs=1, anchor_solver="sgd", **FEW),
     LandmarkSVC(3, random_state=0),
-    LandmarkSVC(3, n_stages=2, soft_clusters=True, n_neighbors=2, random_state=0),
+    LandmarkSVC(
+        3, n_stages=2, keep_if_better=False, soft_clusters=True, n_neighbors=2, random_state=0
+    ),
     LandmarkSVC(kernel="rbf", clusters=KMeans(3, n_init=1), random_state=0),
     ClusteredSVC(3, random_state=0),
     ProfileSVC(3, kernel="rbf", random_state=0),

@@ -165,8 +165,8 @@ def test_a_centre_scores_itself_as_a_query_would(dtype, storage, kernel, n_class
     found = ExactSearch(X).query(X[:20], 14, ONE_THREAD)
     expected, _ = solver.scores(X[:20], found, ONE_THREAD)
     models, _ = solver.train(X[:20], found, ONE_THREAD)
-    own = np.arange(20, dtype=np.int32)[:, None]
-    (scores,) = solver.centre_scores(models, X[:20], own, ONE_THREAD)
+    own = np.arange(20, dtype=np.int32)
+    scores = solver.centre_scores(models, X[:20], own, ONE_THREAD)
     np.testing.assert_allclose(scores, expected, atol=1e-5 if dtype == "float64" else 1e-2)
 
 
@@ -179,7 +179,7 @@ def test_kept_models_of_dense_and_sparse_rows_agree(kernel):
         rows, asked = kind(X), kind(queries)
         solver = NeighborhoodSolver(rows, target, costs, 3, make_options(kernel))
         models, _ = solver.train(rows, ExactSearch(rows).query(rows, 14, ONE_THREAD), ONE_THREAD)
-        nearest = ExactSearch(rows).query(asked, 2, ONE_THREAD).indices
+        nearest = ExactSearch(rows).query(asked, 2, ONE_THREAD).indices[:, 1]
         scores.append(solver.centre_scores(models, asked, nearest, ONE_THREAD))
     np.testing.assert_allclose(*scores, atol=1e-5)
 

@@ -64,6 +64,9 @@ default="random"
         Stages of a stack: the scores of a stage join the projections of the next, which clusters
         the rows anew. Out-of-fold scores (5 folds) are used in training, so that no row's own label
         leaks.
+    keep_if_better : bool, default=True
+        Judge each stage by its out-of-fold scores: the stack ends before one that does not err less
+        than the stage before, by more than two standard errors of the difference.
     kernel : {"linear", "rbf", "poly"} or callable, default="linear"
         Other than linear: the dual is solved by LIBSVM with the kernel
         ``(γ_i·γ_j) k(μ(x_i), μ(x_j))``, which is zero across clusters. At most 10,000 rows, and
@@ -115,6 +118,8 @@ default="random"
         other; hinge loss, linear kernel, one stage.
     empirical_risk_ : ndarray of shape (n_columns,)
         Mean loss over the training rows (linear kernel only).
+    n_stages_ : int
+        The stages that were kept.
     C_ : float
         The weight used.
     classes_ : ndarray of shape (n_classes,)
@@ -164,6 +169,7 @@ default="random"
         n_neighbors: int = 8,
         smoothing: float = 0.0,
         n_stages: int = 1,
+        keep_if_better: bool = True,
         kernel: Any = "linear",
         gamma: Any = "scale",
         degree: int = 3,
@@ -187,6 +193,7 @@ default="random"
         self.n_neighbors = n_neighbors
         self.smoothing = smoothing
         self.n_stages = n_stages
+        self.keep_if_better = keep_if_better
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -210,6 +217,7 @@ default="random"
         check_number("n_neighbors", self.n_neighbors, integer=True, above=1, inclusive=True)
         check_number("smoothing", self.smoothing, inclusive=True)
         check_number("n_stages", self.n_stages, integer=True, above=1, inclusive=True)
+        check_flag("keep_if_better", self.keep_if_better)
         if self.kernel != "linear" and self.n_stages > 1:
             raise ValueError(f"kernel={self.kernel!r} needs n_stages=1: stages are linear.")
 
@@ -264,7 +272,8 @@ default="random"
         rng: np.random.Generator,
         workers: Workers,
     ) -> SolverResult:
-        n_solves = 1 + (self.n_stages - 1) * (N_FOLDS + 1)
+        n_judged = self.n_stages if self.keep_if_better else self.n_stages - 1
+        n_solves = 1 if self.n_stages == 1 else self.n_stages + n_judged * N_FOLDS
         monitor = EpochMonitor(self, n_solves * self.max_iter, self.verbose)
 
         def next_clusters() -> StageClusters:
@@ -281,7 +290,9 @@ default="random"
         first = self._stage_clusters(self._gate, data.X, workers)
         squared_norms = lift(projections, first.codes, first.gate.n_anchors).squared_norms()
         self._fix_cost(squared_norms, data.sample_weight)
-        trainer = StageTrainer(data, next_clusters, lift, self._problem, solve, rng)
+        trainer = StageTrainer(
+            data, next_clusters, lift, self._problem, solve, rng, bool(self.keep_if_better)
+        )
         try:
             self._earlier, self._gate, result = trainer.train(projections, first, self.n_stages)
         finally:
@@ -405,6 +416,11 @@ default="random"
     def sigma_(self) -> float:
         """``σ`` of the RBF projection."""
         return float(self._feature_map.sigma)
+
+    @property
+    def n_stages_(self) -> int:
+        """Stages that were kept."""
+        return len(self._earlier) + 1
 
     @property
     def intercept_(self) -> np.ndarray:

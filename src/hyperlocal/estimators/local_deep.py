@@ -26,6 +26,7 @@ DEEPEST = 16
 FIRST_DEPTH, FIRST_ALPHA = 4, 1e-3
 DEPTHS = (1, 2, 3, 4, 6)
 ALPHAS = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3)
+JITTERS = (0.0, 0.1, 0.2)
 # A leaf should be reached by so many rows.
 ROWS_PER_LEAF = 8
 FEWEST_VISITS = 32_000
@@ -48,6 +49,10 @@ class LocalDeepSVC(LearnedGateClassifier):
     alpha : float or "auto", default="auto"
         Weight ``λ`` of ``½(‖W‖² + ‖Θ‖² + ‖Θ'‖²)`` against the mean hinge loss. "auto" is chosen
         like ``depth``.
+    jitter : float or "auto", default=0.0
+        Noise on the rows, new in each epoch, in standard deviations of each feature (of sparse
+        rows on stored values only). It keeps deep trees from learning single rows, where classes
+        hardly overlap and rows are few; it wants more epochs. "auto" is chosen like ``depth``.
     share_tree : bool, default=False
         More than two classes: one tree for all of them, with weights per class at its nodes,
         instead of one tree per class. Smaller and faster, mostly less accurate.
@@ -67,7 +72,7 @@ class LocalDeepSVC(LearnedGateClassifier):
     ----------
     tree_ : Tree or list of Tree
         The tree, or the trees of all classes in their order; see :class:`hyperlocal.trees.Tree`.
-    depth_, alpha_ : int, float
+    depth_, alpha_, jitter_ : int, float, float
         As given or chosen.
     coef_ : ndarray of shape (n_nodes, n_columns, n_features)
         Weights of the nodes; one column per class, or one for two classes.
@@ -115,6 +120,7 @@ class LocalDeepSVC(LearnedGateClassifier):
         depth: Any = "auto",
         *,
         alpha: Any = "auto",
+        jitter: Any = 0.0,
         share_tree: bool = False,
         max_iter: int = 50,
         class_weight: Any = None,
@@ -124,6 +130,7 @@ class LocalDeepSVC(LearnedGateClassifier):
     ):
         self.depth = depth
         self.alpha = alpha
+        self.jitter = jitter
         self.share_tree = share_tree
         self.max_iter = max_iter
         self.class_weight = class_weight
@@ -142,6 +149,8 @@ class LocalDeepSVC(LearnedGateClassifier):
                     f"depth={self.depth} would make {2.0 ** (self.depth + 1):.0e} nodes; give at "
                     f"most {DEEPEST}."
                 )
+        if not is_auto(self.jitter):
+            check_number("jitter", self.jitter, inclusive=True)
         check_flag("share_tree", self.share_tree)
 
     def _first_settings(self, data: LabelledRows) -> Settings:
@@ -150,12 +159,15 @@ class LocalDeepSVC(LearnedGateClassifier):
             if is_auto(self.depth)
             else self.depth,
             "alpha": FIRST_ALPHA if is_auto(self.alpha) else float(self.alpha),
+            "jitter": JITTERS[0] if is_auto(self.jitter) else float(self.jitter),
         }
 
     def _variations(self, data: LabelledRows) -> list[list[Settings]]:
         rounds = []
         if is_auto(self.alpha):
             rounds.append([{"alpha": alpha} for alpha in ALPHAS])
+        if is_auto(self.jitter):
+            rounds.append([{"jitter": jitter} for jitter in JITTERS])
         if is_auto(self.depth):
             rounds.append([{"depth": depth} for depth in self._depths(data)])
         return rounds
@@ -180,7 +192,7 @@ class LocalDeepSVC(LearnedGateClassifier):
             data.X, target, costs_of(data), n_columns, bool(self.share_tree)
         )
         return local_deep.solve(
-            problem, depth=settings["depth"], alpha=settings["alpha"],
+            problem, depth=settings["depth"], alpha=settings["alpha"], jitter=settings["jitter"],
             n_epochs=n_epochs, n_passes=passes_per_epoch(len(target), self.max_iter, FEWEST_VISITS),
             rng=rng, workers=workers, monitor=monitor,
         )  # fmt: skip
@@ -188,6 +200,7 @@ class LocalDeepSVC(LearnedGateClassifier):
     def _take(self, result: local_deep.TreeResult, settings: Settings) -> None:
         self._nodes = result.nodes
         self.depth_, self.alpha_ = settings["depth"], settings["alpha"]
+        self.jitter_ = settings["jitter"]
 
     # ---- prediction ----------------------------------------------------------------------------
 

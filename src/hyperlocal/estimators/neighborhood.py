@@ -44,8 +44,9 @@ class NeighborhoodSVC(NeighborhoodClassifier):
         ``hyperlocal[approximate]``).
     cache_neighborhoods : bool, default=False
         Train the SVMs of centres that cover the training rows once, at ``fit``, and answer a query
-        by those of the nearest centre (FaLK-SVM). Only a query on whose class the three
-        nearest centres differ gets SVMs of its own. Prediction is faster, ``fit`` slower.
+        by those of the nearest centre (FaLK-SVM). Only a query that this one is not clear about
+        and the second nearest answers otherwise gets SVMs of its own. Prediction is faster, ``fit``
+        slower.
     tol : float, default=1e-3
         Tolerance of the optimality conditions of a local SVM, as in LIBSVM.
     max_steps : int, default=100000

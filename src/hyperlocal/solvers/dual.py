@@ -113,8 +113,9 @@ def visit_order(rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def shrink_bounds(reports: np.ndarray) -> np.ndarray:
     """Bounds for the next epoch; one without violations on its side switches nothing off."""
     bounds = SHRINKING * reports[:, LARGEST:]
-    bounds[bounds[:, ABOVE] <= 0, ABOVE] = np.inf
-    bounds[bounds[:, BELOW] >= 0, BELOW] = -np.inf
+    above, below = bounds[:, ABOVE], bounds[:, BELOW]
+    np.copyto(above, np.inf, where=above <= 0)
+    np.copyto(below, -np.inf, where=below >= 0)
     return bounds
 
 

@@ -83,6 +83,7 @@ def solve(
     *,
     depth: int,
     alpha: float,
+    jitter: float = 0.0,
     n_epochs: int,
     n_passes: int = 1,
     rng: np.random.Generator,
@@ -98,6 +99,9 @@ def solve(
         Levels of routing; 0 is one node.
     alpha : float
         Weight of ``½(‖W‖² + ‖Θ‖² + ‖Θ'‖²)`` against the mean loss.
+    jitter : float
+        Standard deviation of the noise on the rows, new in each epoch, in units of that of each
+        feature.
     n_epochs : int
         Epochs, the last fifth of them with hard routing.
     n_passes : int
@@ -115,11 +119,13 @@ def solve(
     trees = [Training(problem, nodes[t], t, depth, alpha) for t in range(problem.n_trees)]
     n_rows = problem.X.shape[0]
     schedule = Schedule.over(n_epochs, n_passes * n_rows)
+    noisy = NoisyRows(problem.X, jitter, rng)
     history: list[tuple[int, float]] = []
     number, stop = 0, False
     while number < n_epochs and not stop:
         number += 1
-        plan = EpochPlan(schedule, number, visit_order(n_rows, n_passes, rng))
+        order = visit_order(n_rows, n_passes, rng)
+        plan = EpochPlan(schedule, number, order, noisy.drawn_again())
         losses = workers.map(partial(Training.run_epoch, plan=plan), trees)
         history.append((number, sum(losses) / (n_passes * n_rows)))
         stop = monitor is not None and monitor(number, loss=history[-1][1])
@@ -162,6 +168,7 @@ class EpochPlan:
     schedule: Schedule
     number: int
     order: np.ndarray
+    rows: Any
 
     @property
     def hard(self) -> bool:
@@ -182,7 +189,6 @@ class Training:
     ):
         self.problem, self.nodes, self.column = problem, nodes, column
         self.depth, self.alpha = depth, alpha
-        self.rows = core_rows(problem.X)
         self.mean, self.square = np.zeros_like(nodes), np.zeros_like(nodes)
         self.mean_projection = 1.0  # as the tree was grown
 
@@ -193,7 +199,7 @@ class Training:
             end = min(begin + BATCHES_BETWEEN_REFRESHES, plan.schedule.batches_per_epoch)
             batches = plan.first_batch + np.arange(begin, end)
             loss, projection, reach = _core.tree_epoch(
-                self.rows, self.problem.target, self.problem.costs, self.column,
+                plan.rows, self.problem.target, self.problem.costs, self.column,
                 self.nodes, self.mean, self.square, self.depth, self.alpha,
                 plan.schedule.sharpness(batches[0]) / self.mean_projection, plan.hard,
                 plan.schedule.rates(batches), plan.order[begin * BATCH_SIZE : end * BATCH_SIZE],
@@ -202,6 +208,51 @@ class Training:
             if projection > 0:
                 self.mean_projection = projection / reach
         return total
+
+
+class NoisyRows:
+    """Rows with noise that is drawn anew for each epoch, the same for all trees.
+
+    A tree that never sees a row twice in the same place cannot learn single rows by heart. Of
+    sparse rows only the stored values are changed.
+    """
+
+    def __init__(self, X: Any, jitter: float, rng: np.random.Generator):
+        self._values, self._rng = X.data if sp.issparse(X) else X, rng
+        self._scale: np.ndarray | None = None
+        if jitter > 0:
+            scale = (jitter * feature_spreads(X)).astype(X.dtype)
+            self._scale = scale[X.indices] if sp.issparse(X) else scale
+            self._noisy = np.empty_like(self._values)
+            if sp.issparse(X):
+                X = sp.csr_array((self._noisy, X.indices, X.indptr), shape=X.shape)
+            else:
+                X = self._noisy
+        self._rows = core_rows(X)
+
+    def drawn_again(self) -> Any:
+        """The rows, for the compiled core."""
+        if self._scale is not None:
+            self._rng.standard_normal(dtype=self._noisy.dtype, out=self._noisy)
+            self._noisy *= self._scale
+            self._noisy += self._values
+        return self._rows
+
+
+def feature_spreads(X: Any) -> np.ndarray:
+    """Standard deviations of features, from at most 4,096 rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.solvers.local_deep import feature_spreads
+    >>> feature_spreads(np.array([[0.0, 1.0], [2.0, 1.0]])).tolist()
+    [1.0, 0.0]
+    """
+    sample = X[:: -(-X.shape[0] // ROWS_TO_GROW_FROM)].astype(np.float64)
+    means = np.asarray(sample.mean(axis=0)).ravel()
+    squares = np.asarray((sample * sample).mean(axis=0)).ravel()
+    return np.sqrt(np.maximum(squares - means**2, 0))
 
 
 def padded(width: int) -> int:

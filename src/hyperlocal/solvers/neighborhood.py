@@ -229,22 +229,21 @@ class NeighborhoodSolver:
         ----------
         models : LocalSvms
         queries : ndarray or CSR of shape (n_queries, n_features)
-        centres : ndarray of int32, shape (n_queries, n_asked)
-            The centres that each query asks.
+        centres : ndarray of int32, shape (n_queries,)
+            The centre that each query asks.
         workers : Workers
 
         Returns
         -------
-        ndarray of shape (n_asked, n_queries, n_columns)
+        ndarray of shape (n_queries, n_columns)
         """
-        asked = np.ascontiguousarray(centres.T)
-        out = np.empty((*asked.shape, self.n_columns), self.X.dtype)
+        asked = np.ascontiguousarray(centres)
+        out = np.empty((queries.shape[0], self.n_columns), self.X.dtype)
         rows, core = core_rows(queries), self._bound(models)
 
         def score_block(block: tuple[int, int]) -> None:
             begin, end = block
-            for one, scores in zip(asked, out, strict=True):
-                core.scores(rows, begin, end, one[begin:end], scores[begin:end])
+            core.scores(rows, begin, end, asked[begin:end], out[begin:end])
 
         workers.map(score_block, row_blocks(queries.shape[0], QUERIES_PER_BLOCK))
         return out

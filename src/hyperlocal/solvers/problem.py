@@ -9,6 +9,9 @@ import numpy as np
 from .. import _core
 from ..lifting import LiftedRows
 from ..losses import loss_sum
+from ..threads import row_blocks
+
+NUMBERS_PER_NORM_BLOCK = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,9 @@ def half_norm(weights: np.ndarray, *, penalize_intercept: bool = True) -> float:
 def squared_norms_by_column(weights: np.ndarray) -> np.ndarray:
     """``‖W_c‖²`` for each column, summed in double precision."""
     norms = np.zeros(weights.shape[1])
-    for blocks in weights:  # anchor by anchor: no double copy of all weights
-        blocks = blocks.astype(np.float64)
-        norms += np.einsum("cv,cv->c", blocks, blocks)
+    per_anchor = max(1, weights[:1].size)
+    # Some anchors at a time: no double copy of all weights.
+    for begin, end in row_blocks(len(weights), max(1, NUMBERS_PER_NORM_BLOCK // per_anchor)):
+        blocks = weights[begin:end].astype(np.float64)
+        norms += np.einsum("jcv,jcv->c", blocks, blocks)
     return norms
