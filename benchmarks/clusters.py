@@ -6,8 +6,8 @@ fit      Two workers of one thread each against one thread: objective and time.
 cost     A model of the cost of a round, its parameters from runs on 1, 2 and 4 partitions, and what
          it says of 10, 100 and 1000 workers.
 
-The large set is made here: rows about forty centres in ten dimensions, labels by sums of waves with
-2 % of them wrong; `--spread` adds the same without centres, in twenty dimensions, where
+The large set is made here: rows about forty centres in twenty dimensions, labels by sums of waves with
+2 % of them wrong; `--spread` adds rows about one centre, where
 neighbourhoods have no borders.
 """
 
@@ -22,9 +22,10 @@ from distributed import Client
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
+import dask
 from common import Row, argument_parser, environment, print_table, rounded, write_result
 from hyperlocal import LocallyLinearSVC
-from hyperlocal.dask import DaskLocallyLinearSVC
+from hyperlocal.dask import KEEP_MEMORY, DaskLocallyLinearSVC
 from hyperlocal.datasets import load_dataset
 from hyperlocal.solvers import dual
 from hyperlocal.threads import Workers
@@ -32,7 +33,7 @@ from hyperlocal.validation import check_labelled_rows
 from scaling import make_rows
 
 N_COMPONENTS = 50
-N_CENTRES, N_DIMENSIONS = 40, 10
+N_CENTRES, N_DIMENSIONS = 40, 20
 LABEL_NOISE = 0.02
 N_PARTITIONS = 8
 
@@ -226,9 +227,10 @@ def main() -> None:
     parser.add_argument("question", choices=["rounds", "fit", "cost"])
     parser.add_argument("--spread", action="store_true", help="with the set without borders")
     options = parser.parse_args()
-    with Client(
-        n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0
-    ) as client:
+    with (
+        dask.config.set(KEEP_MEMORY),
+        Client(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as client,
+    ):
         if options.question == "rounds":
             rows = count_rounds(client, options.seed, options.quick)
         elif options.question == "fit":

@@ -12,7 +12,8 @@ except ImportError as error:  # pragma: no cover
         "hyperlocal.LocallyLinearSVC."
     ) from error
 
+from .base import KEEP_MEMORY
 from .locally_linear import DaskLocallyLinearSVC
 from .supervised_anchors import DaskSupervisedAnchorSVC
 
-__all__ = ["DaskLocallyLinearSVC", "DaskSupervisedAnchorSVC"]
+__all__ = ["KEEP_MEMORY", "DaskLocallyLinearSVC", "DaskSupervisedAnchorSVC"]

@@ -38,6 +38,13 @@ from .crew import Crew
 from .supply import Supply, pooled
 from .tasks import PartFacts
 
+#: Dask has its workers give freed memory back to the system at once; getting it again takes as long
+#: as the arithmetic of a round. Workers started under ``dask.config.set(KEEP_MEMORY)`` keep it.
+KEEP_MEMORY = {
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 30,
+    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 1 << 25,  # the most there can be
+}
+
 PARTITIONINGS = ("anchors", "random", "given")
 # Partitions whose shares of the classes differ by more than this from those of all rows seem
 # sorted, in total variation.
@@ -165,9 +172,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(self.epochs_per_round, str):
             check_choice("epochs_per_round", self.epochs_per_round, ["auto"])
         else:
-            check_number(
-                "epochs_per_round", self.epochs_per_round, integer=True, above=1, inclusive=True
-            )
+            check_number("epochs_per_round", self.epochs_per_round)
 
     @contextmanager
     def _connected(self) -> Iterator[Client]:
@@ -177,7 +182,11 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
             try:
                 client = get_client()
             except ValueError:
-                with LocalCluster(dashboard_address=":0") as cluster, Client(cluster) as own:
+                with (
+                    dask.config.set(KEEP_MEMORY),
+                    LocalCluster(dashboard_address=":0") as cluster,
+                    Client(cluster) as own,
+                ):
                     yield own
                 return
         with client.as_current():

@@ -94,7 +94,7 @@ class Crew:
         )
 
     def respond(
-        self, weights: np.ndarray, steps: np.ndarray, momentum: float, n_epochs: int, look: bool
+        self, weights: np.ndarray, steps: np.ndarray, momentum: float, n_epochs: float, look: bool
     ) -> Sequence[Proposal]:
         """Send orders to all members, and gather their proposals."""
         blank = np.empty((0, 0, 0), self.dtype)

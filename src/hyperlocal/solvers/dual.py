@@ -10,6 +10,7 @@ gap is small.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -164,11 +165,13 @@ class Descent:
         elif alpha is not None:
             self._start_from(alpha)
 
-    def run_epoch(self) -> None:
-        """Visit all active variables once."""
+    def run_epoch(self, share: float = 1.0) -> None:
+        """Visit all active variables once, or a share of them drawn by lot."""
         flags = self.active.view(np.bool_)  # numpy finds flags faster than numbers
         awake = flags[:, 0] if self.n_groups == 1 else flags.any(axis=1)
         order = visit_order(np.flatnonzero(awake), self.rng)
+        if share < 1:
+            order = order[: math.ceil(share * len(order))]
         reports = self.blank_reports()
         state = (self.weights, self.alpha, self.active)
         if self.problem.crammer_singer:
@@ -179,6 +182,7 @@ class Descent:
                 lambda part: self.core.epoch(*state, order, *part, self.bounds, reports),
                 self.column_ranges(workers.n_threads),
             )
+        reports[:, GAP] /= share  # what the visited rows tell of all
         self._learn_from(reports)
         self.epochs_since_check += 1
 

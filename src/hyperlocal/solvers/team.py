@@ -26,12 +26,17 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..losses import conjugate_sums, pulls
+from ..threads import row_blocks
 from .dual import Descent, Monitor
 from .problem import Problem, squared_norms_by_column
 from .result import SolverResult
 
-# Small parts are quick: more epochs between two exchanges. (Rows of a part, epochs.)
-EPOCHS_PER_ROUND = ((20_000, 8), (50_000, 4), (200_000, 2))
+# Small parts are quick: more epochs between two exchanges. (Rows of a part, epochs.) In large ones
+# half an epoch does: momentum gains by rounds, not by visits.
+EPOCHS_PER_ROUND = ((20_000, 8.0), (50_000, 4.0), (200_000, 2.0), (500_000, 1.0))
+FEWEST_EPOCHS = 0.5
+# Momentum grows with the epochs run, over these.
+DELAY = 3.0
 # After a look that came too early, the gap must seem smaller by this before the next.
 STRICTER = 0.7
 # Powers of the stiffness. One is safe; rows grouped by neighbourhood meet at borders only, and a
@@ -42,6 +47,7 @@ CARE_EVERYWHERE = 1.0
 ALONG = (0.0, 0.5, 1.0)
 ROUNDS_BETWEEN_LOOKS = 15
 MOST_SWEEPS = 200
+NUMBERS_PER_BLOCK = 1 << 21
 STEPS_SETTLED = 1e-5
 
 
@@ -55,7 +61,8 @@ class Order:
     steps : ndarray of shape (n_groups,)
         How far to go towards the member's last proposal.
     momentum : float
-    n_epochs : int
+    n_epochs : float
+        At most one may be broken.
     look : bool
         Whether to tell the losses at the weights: it takes a pass over all rows.
     restart : bool
@@ -65,7 +72,7 @@ class Order:
     weights: np.ndarray
     steps: np.ndarray
     momentum: float
-    n_epochs: int
+    n_epochs: float
     look: bool
     restart: bool = False
 
@@ -110,7 +117,7 @@ class Team(Protocol):
     dtype: np.dtype[Any]
 
     def respond(
-        self, weights: np.ndarray, steps: np.ndarray, momentum: float, n_epochs: int, look: bool
+        self, weights: np.ndarray, steps: np.ndarray, momentum: float, n_epochs: float, look: bool
     ) -> Sequence[Proposal]:
         """Send each member its order (``steps`` has a row for each), and gather the answers."""
 
@@ -134,6 +141,7 @@ class Member:
             problem.lifted.stretched(self._stretch), problem.target, problem.costs,
             problem.n_columns, problem.loss, problem.crammer_singer,
         )  # fmt: skip
+        self._labels = self._problem.labels
         self._descent = Descent(self._problem, 0.0, rng, None)
         self._anchors = np.unique(problem.lifted.anchors)
         self._settled = np.zeros_like(self._descent.alpha)
@@ -165,8 +173,9 @@ class Member:
             ahead = weights + weights.dtype.type(order.momentum) * (weights - self._weights_before)
         self._weights_before = weights
         descent.alpha, descent.weights = start.copy(), ahead.copy()
-        for _ in range(order.n_epochs):
-            descent.run_epoch()
+        whole, rest = divmod(order.n_epochs, 1)
+        for share in [1.0] * int(whole) + [rest] * (rest > 0):
+            descent.run_epoch(share)
         self._proposed = descent.alpha
         self._change = descent.weights - ahead + own
         return Proposal(
@@ -201,13 +210,13 @@ class Member:
         problem, own = self._problem, np.zeros_like(weights)
         if problem.crammer_singer:
             return self._settled, own
-        margins = problem.labels * problem.lifted.scores(weights)
+        margins = self._labels * problem.lifted.scores(weights)
         told = self._descent.feasible(problem.costs[:, None] * pulls(problem.loss, margins))
         self._add(told, own)
         return told, own
 
     def _add(self, steps: np.ndarray, weights: np.ndarray) -> None:
-        signed = steps if self._problem.crammer_singer else steps * self._problem.labels
+        signed = steps if self._problem.crammer_singer else steps * self._labels
         self._problem.lifted.add(np.ascontiguousarray(signed), weights)
 
     def _conjugates(self) -> np.ndarray:
@@ -234,7 +243,7 @@ class LocalTeam:
         self.dtype = descent.weights.dtype
 
     def respond(
-        self, weights: np.ndarray, steps: np.ndarray, momentum: float, n_epochs: int, look: bool
+        self, weights: np.ndarray, steps: np.ndarray, momentum: float, n_epochs: float, look: bool
     ) -> list[Proposal]:
         """Ask each member in turn."""
         return [
@@ -248,7 +257,7 @@ def solve(
     *,
     tol: float,
     max_iter: int,
-    n_epochs: int,
+    n_epochs: float,
     rounds_between_looks: int = ROUNDS_BETWEEN_LOOKS,
     monitor: Monitor | None = None,
 ) -> SolverResult:
@@ -260,8 +269,8 @@ def solve(
     tol : float
     max_iter : int
         The most rounds.
-    n_epochs : int
-        Epochs of each member in a round.
+    n_epochs : float
+        Epochs of each member in a round; a half is half of the rows, by lot.
     rounds_between_looks : int
         The losses of all rows are summed at least that often, and whenever the gap seems small
         enough.
@@ -274,10 +283,11 @@ def solve(
         With the weights of the lowest objective met; ``history`` has a row per look.
     """
     council = Council(team)
+    delay = DELAY / min(1.0, n_epochs)
     history: list[tuple[int, float, float]] = []
     number, last_look, stop, converged = 0, 0, False, False
     while True:
-        momentum = number / (number + 3.0) if number > 1 else 0.0
+        momentum = number / (number + delay) if number > 1 else 0.0
         weights = council.weights.astype(team.dtype)
         ends = stop or number == max_iter
         seems_close = council.seems_close(tol)
@@ -389,21 +399,17 @@ class Council:
         n_members, n_columns = len(proposals), self.weights.shape[1]
         linear = np.zeros((n_columns, n_members))
         quadratic = np.zeros((n_columns, n_members, n_members))
-        for anchor in range(len(self.weights)):
-            present = [
-                (member, proposal.change[place])
-                for member, proposal in enumerate(proposals)
-                if (place := _place(proposal.anchors, anchor)) is not None
-            ]
-            if not present:
-                continue
-            members = [member for member, _ in present]
-            changes = np.array([change for _, change in present], dtype=np.float64)
-            linear[:, members] -= np.einsum("ncv,cv->cn", changes, self.weights[anchor])
-            by_column = changes.transpose(1, 0, 2)
-            quadratic[np.ix_(range(n_columns), members, members)] += (
-                by_column @ by_column.transpose(0, 2, 1)
-            )
+        size = max(1, NUMBERS_PER_BLOCK // (n_members * self.weights[0].size))
+        for begin, end in row_blocks(len(self.weights), size):
+            weights = self.weights[begin:end]
+            changes = np.zeros((n_members, *weights.shape))
+            for member, proposal in enumerate(proposals):
+                first, last = np.searchsorted(proposal.anchors, (begin, end))
+                changes[member, proposal.anchors[first:last] - begin] = proposal.change[first:last]
+            by_column = changes.transpose(2, 0, 1, 3).reshape(n_columns, n_members, -1)
+            along = weights.transpose(1, 0, 2).reshape(n_columns, -1, 1)
+            linear -= (by_column @ along)[..., 0]
+            quadratic += by_column @ by_column.transpose(0, 2, 1)
         if self._joint:
             linear, quadratic = linear.sum(0, keepdims=True), quadratic.sum(0, keepdims=True)
         for member, proposal in enumerate(proposals):
@@ -414,21 +420,16 @@ class Council:
         return linear, quadratic
 
 
-def _place(anchors: np.ndarray, anchor: int) -> int | None:
-    place = int(np.searchsorted(anchors, anchor))
-    return place if place < len(anchors) and anchors[place] == anchor else None
-
-
-def default_epochs(n_rows: int) -> int:
+def default_epochs(n_rows: int) -> float:
     """Epochs per round for parts of so many rows.
 
     Examples
     --------
     >>> from hyperlocal.solvers.team import default_epochs
     >>> [default_epochs(n) for n in (1_000, 100_000, 1_000_000)]
-    [8, 2, 1]
+    [8.0, 2.0, 0.5]
     """
-    return next((epochs for most, epochs in EPOCHS_PER_ROUND if n_rows < most), 1)
+    return next((epochs for most, epochs in EPOCHS_PER_ROUND if n_rows < most), FEWEST_EPOCHS)
 
 
 def best_steps(linear: np.ndarray, quadratic: np.ndarray) -> np.ndarray:
