@@ -8,7 +8,7 @@ exists. Three ways in:
 - :func:`read_table` reads a user's own file, whatever its format, and :func:`read_raw` reads it
   without encoding text;
 - :func:`make_banana`, :func:`make_sines`, :func:`make_spiral` and :func:`make_xor` draw small
-  problems in the plane.
+  problems in the plane, and :func:`deformed_digits` makes a stream of images from a few.
 
 One way through the files: dataset → text → columns → delimited, parquet, svmlight → tables
 → benchmark.
@@ -16,12 +16,14 @@ One way through the files: dataset → text → columns → delimited, parquet, 
 
 from .benchmark import known_datasets, load_dataset
 from .dataset import Dataset, is_sparse
+from .deformed import deformed_digits
 from .synthetic import make_banana, make_sines, make_spiral, make_xor
 from .tables import RawRows, read_raw, read_table
 
 __all__ = [
     "Dataset",
     "RawRows",
+    "deformed_digits",
     "is_sparse",
     "known_datasets",
     "load_dataset",
