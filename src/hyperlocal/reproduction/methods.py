@@ -24,6 +24,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from ..estimators.adaptive_neighborhood import AdaptiveNeighborhoodSVC
 from ..estimators.clustered import ClusteredSVC
+from ..estimators.kernel_pegasos import KernelPegasosSVC
 from ..estimators.landmark import LandmarkSVC
 from ..estimators.latent import LatentLocallyLinearSVC
 from ..estimators.local_coding import LocalCodingSVC
@@ -33,6 +34,7 @@ from ..estimators.locally_linear_cv import LocallyLinearSVCCV
 from ..estimators.neighborhood import NeighborhoodSVC
 from ..estimators.profile import ProfileSVC
 from ..estimators.supervised_anchors import SupervisedAnchorSVC
+from ..metric_learning import MEGM
 
 Settings = dict[str, Any]
 KERNEL_CACHE = 1000  # megabytes, for LIBSVM
@@ -88,6 +90,11 @@ def _nystroem(settings: Settings, seed: int) -> Any:
     return make_pipeline(Nystroem(random_state=seed, **kernel), model)
 
 
+def _nearest_in_learned_metric(settings: Settings, seed: int) -> Any:
+    metric = MEGM(n_jobs=1, random_state=seed, **settings)
+    return make_pipeline(metric, KNeighborsClassifier(1, n_jobs=1))
+
+
 def _intelex_svc(settings: Settings, seed: int) -> Any:
     from sklearnex.svm import SVC as IntelexSVC
 
@@ -118,6 +125,8 @@ METHODS: dict[str, Method] = {
     "latent": _ours(LatentLocallyLinearSVC),
     "neighborhood": _ours(NeighborhoodSVC, is_random=False),
     "adaptive-neighborhood": _ours(AdaptiveNeighborhoodSVC),
+    "megm": Method(_nearest_in_learned_metric, ours=True),
+    "kernel-pegasos": _ours(KernelPegasosSVC),
     "svc": _scikit_learn(
         lambda settings, seed: SVC(cache_size=KERNEL_CACHE, **settings), is_random=False
     ),

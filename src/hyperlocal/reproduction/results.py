@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from .table import Cell
 
@@ -61,13 +61,20 @@ class ResultsFolder:
 
     def append(self, result: Result) -> None:
         """Add one result. A line is written at once, so that an interrupted run loses nothing."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        is_new = not self.results_path.exists()
+        if not self.results_path.exists():
+            self.write([])
         with self.results_path.open("a", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, [field.name for field in fields(Result)])
-            if is_new:
-                writer.writeheader()
-            writer.writerow({name: _shown(value) for name, value in asdict(result).items()})
+            _writer(file).writerow(_texts(result))
+
+    def write(self, results: Iterable[Result]) -> None:
+        """Write all results anew."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        partial = self.results_path.with_suffix(".partial")
+        with partial.open("w", encoding="utf-8", newline="") as file:
+            writer = _writer(file)
+            writer.writeheader()
+            writer.writerows(map(_texts, results))
+        os.replace(partial, self.results_path)
 
     def is_done(self, cell: Cell, results: Iterable[Result]) -> bool:
         """Whether the cell was measured as it is planned now."""
@@ -104,5 +111,13 @@ def _parsed(row: dict[str, str]) -> Result:
     return Result(**values)
 
 
-def _shown(value: Any) -> Any:
-    return f"{value:.6g}" if isinstance(value, float) else value
+def _writer(file: TextIO) -> csv.DictWriter:
+    names = [field.name for field in fields(Result)]
+    return csv.DictWriter(file, names, lineterminator="\n")
+
+
+def _texts(result: Result) -> dict[str, Any]:
+    return {
+        name: f"{value:.6g}" if isinstance(value, float) else value
+        for name, value in asdict(result).items()
+    }

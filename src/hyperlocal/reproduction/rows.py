@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.impute import SimpleImputer
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from ..datasets import load_dataset
 from .table import SetPlan
@@ -27,6 +29,8 @@ class Rows:
 def load_rows(plan: SetPlan, repeat: int) -> Rows:
     """Cut and prepare a set."""
     X_train, X_test, y_train, y_test = _cut(plan, repeat)
+    if plan.positive is not None:
+        y_train, y_test = (np.where(y == plan.positive, 1, 0) for y in (y_train, y_test))
     X_train, y_train = thinned(X_train, y_train, plan.most_rows)
     X_test, y_test = thinned(X_test, y_test, plan.most_rows)
     preparation = PREPARATIONS[plan.preparation]()
@@ -75,6 +79,10 @@ def _spread_only() -> StandardScaler:
 
 PREPARATIONS = {
     "as-it-is": FunctionTransformer,
+    "impute": lambda: make_pipeline(SimpleImputer(), StandardScaler()),
+    "one-hot": lambda: make_pipeline(
+        OneHotEncoder(handle_unknown="ignore", sparse_output=False), StandardScaler()
+    ),
     "pixels": lambda: FunctionTransformer(_unit_pixels),
     "standardize": StandardScaler,
     "unit-deviation": _spread_only,

@@ -28,6 +28,7 @@ class SetPlan:
     name: str
     preparation: str = "standardize"
     train_share: float | None = None  #: cut anew in each repeat; None: the standard test part
+    positive: int | None = None  #: a label to tell from all others
     validation: str = "shuffled"  #: folds of shuffled rows, or "blocks" of a series
     repeats: int = 1
     tune_rows: int = 3_000  #: rows for the first round of choosing, all candidates
@@ -89,13 +90,21 @@ class Cell:
     def digest(self) -> str:
         """A mark that changes if the cell would be measured in another way."""
         plan = [
-            vars(self.set) | {"repeats": None},
+            _what_matters(self.set),
             self.method.adapter,
             self.method.fixed(self.set.name),
             self.method.candidates(self.set.name),
         ]
         text = json.dumps(plan, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def _what_matters(plan: SetPlan) -> dict[str, Any]:
+    """A set's plan for the digest: the number of repeats changes no run of its own."""
+    fields = vars(plan) | {"repeats": None}
+    if plan.positive is None:
+        del fields["positive"]
+    return fields
 
 
 @dataclass(frozen=True)
