@@ -6,7 +6,8 @@
 Rows are made while they are learned: elastic deformations of MNIST's training images, in blocks,
 each seen once and forgotten. Principal components come from the images themselves, before the
 stream. Anchors and C are chosen on the last 10,000 training images, after a stream of 200,000 rows
-made from the others. Errors are those on MNIST's own test images. Seconds are processor time of one thread.
+made from the others. Errors are those on MNIST's own test images. Seconds are processor time of one
+thread.
 """
 
 from __future__ import annotations
