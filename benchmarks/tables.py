@@ -153,6 +153,28 @@ def summary() -> str:
     return markdown_table(lines)
 
 
+def tally() -> str:
+    """How many cells of each method of ours are at or below the published error."""
+    lines: list[Row] = []
+    for name in measured_tables():
+        table, rows = results_of(name)
+        for method in table.methods:
+            judged = [row for row in rows if row.method == method.key and row.as_good is not None]
+            if judged and judged[0].ours:
+                missed = [row for row in judged if not row.as_good]
+                lines.append(
+                    {
+                        "table": name,
+                        "method": method.name,
+                        "reached": f"{len(judged) - len(missed)} of {len(judged)}",
+                        "missed by, points": ", ".join(
+                            f"{row.set} {row.error - row.published_error:.2f}" for row in missed
+                        ),
+                    }
+                )
+    return markdown_table(lines)
+
+
 def bold_if(condition: bool, error: float) -> str:
     """An error, bold if it is the lower one."""
     return f"**{error:.2f}**" if condition else f"{error:.2f}"

@@ -31,13 +31,14 @@ def write_pages(folder: Path) -> None:
     """One page per benchmark script, one with the headlines, one per result to include."""
     folder.mkdir(exist_ok=True)
     keep(folder / "headlines.inc", "\n\n".join(map(headline, HEADLINES)))
+    keep(folder / "tally.inc", tables.tally())
     for name in tables.measured_tables():
         keep(folder / f"table_{name}.inc", tables.page(name))
     for script, names in by_script().items():
         keep(folder / f"{script}.md", "\n\n".join([title_of(script), *map(summary.summary, names)]))
         for name in names:
-            tables = summary.summary(name).split("\n\n", 2)[2]
-            keep(folder / f"{name}.inc", tables)
+            rest = summary.summary(name).split("\n\n", 2)[2]
+            keep(folder / f"{name}.inc", rest)
 
 
 def headline(title: str) -> str:
