@@ -53,6 +53,8 @@ def results_of(name: str) -> tuple[Table, list[Comparison]]:
 def page(name: str) -> str:
     """All that was found of a table."""
     table, rows = results_of(name)
+    if not rows:
+        return f"## {table.title}\n\nNot measured yet: `hyperlocal reproduce {name}` does it."
     parts = [f"## {table.title}", by_method(table, rows), verdict_in_words(rows)]
     if name == "main":
         parts = [f"## {table.title}", *(in_full(table, rows, plan.name) for plan in table.sets)]

@@ -15,6 +15,7 @@ import readme
 import summary
 import tables
 from common import read_result
+from hyperlocal.reproduction import table_names
 
 BENCHMARKS = Path(summary.__file__).parent
 # What to say above each table of the README.
@@ -32,7 +33,7 @@ def write_pages(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     keep(folder / "headlines.inc", "\n\n".join(map(headline, HEADLINES)))
     keep(folder / "tally.inc", tables.tally())
-    for name in tables.measured_tables():
+    for name in table_names():
         keep(folder / f"table_{name}.inc", tables.page(name))
     for script, names in by_script().items():
         keep(folder / f"{script}.md", "\n\n".join([title_of(script), *map(summary.summary, names)]))
