@@ -6,9 +6,8 @@ fit      Two workers of one thread each against one thread: objective and time.
 cost     A model of the cost of a round, its parameters from runs on 1, 2 and 4 partitions, and what
          it says of 10, 100 and 1000 workers.
 
-The large set is made here: rows about forty centres in twenty dimensions, labels by sums of waves with
-2 % of them wrong; `--spread` adds rows about one centre, where
-neighbourhoods have no borders.
+The large set is made here: rows about forty centres in twenty dimensions, labels by sums of waves
+with 2 % of them wrong; `--spread` adds rows about one centre, where neighbourhoods have no borders.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import resource
 import statistics
 import subprocess
@@ -15,15 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from hyperlocal import _core
+from hyperlocal.reproduction.environment import machine, versions
 
 RESULTS = Path(__file__).parent / "results"
-PACKAGES = ("numpy", "scipy", "scikit-learn", "hyperlocal")
 MEGABYTE = 1e6
 
 Row = dict[str, Any]
@@ -61,38 +57,6 @@ def command() -> str:
     """The command line as typed from the project's folder, whatever folder it was typed in."""
     script = Path(sys.argv[0]).name
     return " ".join(["python", f"benchmarks/{script}", *sys.argv[1:]])
-
-
-def versions(peers: Sequence[str] = ()) -> dict[str, str]:
-    """Versions of Python, of what the library stands on, and of the peers it is compared with."""
-    found = {"python": platform.python_version()}
-    for package in (*PACKAGES, *peers):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
-    return found
-
-
-def machine() -> Row:
-    """The processor, its cores, how busy it was, and the instruction set the kernels use."""
-    return {
-        "cpu": cpu_model(),
-        "cores": os.cpu_count(),
-        "system": platform.system(),
-        "load": [round(load, 2) for load in os.getloadavg()],
-        "instruction_set": _core.INSTRUCTION_SET,
-    }
-
-
-def cpu_model() -> str:
-    """The processor's name; Linux hides it in a file, others tell it to ``platform``."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or "unknown"
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or "unknown"
 
 
 def write_result(name: str, record: Row, rows: Iterable[Row], *, tracked: bool = True) -> None:

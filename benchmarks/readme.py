@@ -11,6 +11,7 @@ from pathlib import Path
 
 from common import Row, markdown_table, read_result
 from defaults import means
+from tables import summary as main_table
 
 README = Path(__file__).parents[1] / "README.md"
 START = "<!-- results: written by `python benchmarks/readme.py` -->"
@@ -99,7 +100,7 @@ def main() -> None:
     text = README.read_text(encoding="utf-8")
     before, rest = text.split(START)
     _, after = rest.split(END)
-    tables = "\n\n".join([mnist(), untuned(), race(), anchors()])
+    tables = "\n\n".join([main_table(), mnist(), untuned(), race(), anchors()])
     README.write_text(f"{before}{START}\n\n{tables}\n\n{END}{after}", encoding="utf-8")
 
 

@@ -1,6 +1,7 @@
-"""Writes the pages of measured results from ``benchmarks/results/*.json``, at every build.
+"""Writes the pages of measured results from ``benchmarks/results``, at every build.
 
-No figure is typed: the tables are those of ``benchmarks/readme.py`` and ``benchmarks/summary.py``.
+No figure is typed: the tables are those of ``benchmarks/readme.py``, ``benchmarks/summary.py`` and
+``benchmarks/tables.py``.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ from typing import Any
 
 import readme
 import summary
+import tables
 from common import read_result
+from hyperlocal.reproduction import table_names
 
 BENCHMARKS = Path(summary.__file__).parent
 # What to say above each table of the README.
 HEADLINES = {
+    "Our best single estimator against a tuned kernel SVM": tables.summary,
     "Against an accelerated kernel SVM": readme.mnist,
     "Untuned, over many sets": readme.untuned,
     "Against LIBLINEAR on the same lifted problem": readme.race,
@@ -28,11 +32,14 @@ def write_pages(folder: Path) -> None:
     """One page per benchmark script, one with the headlines, one per result to include."""
     folder.mkdir(exist_ok=True)
     keep(folder / "headlines.inc", "\n\n".join(map(headline, HEADLINES)))
+    keep(folder / "tally.inc", tables.tally())
+    for name in table_names():
+        keep(folder / f"table_{name}.inc", tables.page(name))
     for script, names in by_script().items():
         keep(folder / f"{script}.md", "\n\n".join([title_of(script), *map(summary.summary, names)]))
         for name in names:
-            tables = summary.summary(name).split("\n\n", 2)[2]
-            keep(folder / f"{name}.inc", tables)
+            rest = summary.summary(name).split("\n\n", 2)[2]
+            keep(folder / f"{name}.inc", rest)
 
 
 def headline(title: str) -> str:

@@ -1,4 +1,4 @@
-"""The command line: ``hyperlocal compare | fit | predict | score | explain | info``.
+"""The command line: ``hyperlocal compare | fit | predict | score | explain | reproduce | info``.
 
 Results go to stdout, everything else to stderr. Exit codes: 0; 1 for a failure, such as a file that
 cannot be read or nothing that could be measured; 2 for bad usage; 130 after Ctrl-C; 141 if the
@@ -18,7 +18,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from . import compare, explain, fit, info, predict, score
+from . import compare, explain, fit, info, predict, reproduce, score
 from .options import Command, UsageError, own_version
 
 FAILURE = 1
@@ -32,6 +32,7 @@ COMMANDS: dict[str, Command] = {
     "predict": predict.COMMAND,
     "score": score.COMMAND,
     "explain": explain.COMMAND,
+    "reproduce": reproduce.COMMAND,
     "info": info.COMMAND,
 }
 

@@ -9,7 +9,7 @@ exists. Ways in:
   without encoding text;
 - :func:`stream` reads it in blocks of rows, if it is larger than memory;
 - :func:`make_banana`, :func:`make_sines`, :func:`make_spiral` and :func:`make_xor` draw small
-  problems in the plane.
+  problems in the plane, and :func:`deformed_digits` makes a stream of images from a few.
 
 One way through the files: dataset → text → columns → delimited, parquet, svmlight → tables
 → benchmark; arrays, cache → row_stream → array_stream, table_stream → streams.
@@ -17,6 +17,7 @@ One way through the files: dataset → text → columns → delimited, parquet, 
 
 from .benchmark import known_datasets, load_dataset
 from .dataset import Dataset, is_sparse
+from .deformed import deformed_digits
 from .row_stream import RowStream
 from .streams import stream
 from .synthetic import make_banana, make_sines, make_spiral, make_xor
@@ -26,6 +27,7 @@ __all__ = [
     "Dataset",
     "RawRows",
     "RowStream",
+    "deformed_digits",
     "is_sparse",
     "known_datasets",
     "load_dataset",

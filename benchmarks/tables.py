@@ -1,0 +1,355 @@
+"""The papers' tables beside today's tools: markdown and pictures from the tracked results.
+
+    python benchmarks/tables.py show [TABLE …]   # markdown
+    python benchmarks/tables.py import           # take over what other benchmarks tracked
+    python benchmarks/tables.py draw             # error against prediction time, for the docs
+
+The results themselves come from ``hyperlocal reproduce TABLE --out benchmarks/results/tables``.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from common import RESULTS, Row, markdown_table, read_result
+from hyperlocal.drawing import BLUE, GREY, INK, ORANGE, pyplot
+from hyperlocal.reproduction import (
+    Comparison,
+    Result,
+    ResultsFolder,
+    Table,
+    compared,
+    load_table,
+    table_names,
+    verdict,
+)
+from hyperlocal.reproduction.results import TRACKED
+
+TABLES = RESULTS / "tables"
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
+BASELINE = "svc"
+LARGE = 10_000  # training rows above which speed is compared
+
+
+# ---- markdown ------------------------------------------------------------------------------------
+
+
+def measured_tables() -> list[str]:
+    """Tables that have results, the main one first."""
+    names = [name for name in table_names() if (TABLES / name / "results.csv").exists()]
+    return sorted(names, key=lambda name: (name != "main", name))
+
+
+def results_of(name: str) -> tuple[Table, list[Comparison]]:
+    """A table and what was found."""
+    table = load_table(name)
+    return table, compared(table, ResultsFolder(TABLES / name).read())
+
+
+def page(name: str) -> str:
+    """All that was found of a table."""
+    table, rows = results_of(name)
+    if not rows:
+        return f"## {table.title}\n\nNot measured yet: `hyperlocal reproduce {name}` does it."
+    parts = [f"## {table.title}", by_method(table, rows), verdict_in_words(rows)]
+    if name == "main":
+        parts = [f"## {table.title}", *(in_full(table, rows, plan.name) for plan in table.sets)]
+    if table.missing:
+        parts.append(f"Not reproduced: {table.missing}.")
+    return "\n\n".join(part for part in parts if part)
+
+
+def by_method(table: Table, rows: Sequence[Comparison]) -> str:
+    """Errors, a line per method and a column per set, published figures in brackets."""
+    found = {(row.method, row.set): row for row in rows}
+    lines: list[Row] = []
+    for method in table.methods:
+        cells = {
+            plan.name: error_and_published(found[method.key, plan.name])
+            for plan in table.sets
+            if (method.key, plan.name) in found
+        }
+        if cells:
+            names = {plan.name: "" for plan in table.sets}
+            lines.append({"error % (published)": method.name, **names, **cells})
+    return markdown_table(lines)
+
+
+def error_and_published(row: Comparison) -> str:
+    """``5.20 ± 0.10 (5.78)``; bold where it is at most the published figure."""
+    deviation = "" if row.deviation is None else f" ± {row.deviation:.2f}"
+    text = f"{row.error:.2f}{deviation}"
+    if row.published_error is None:
+        return text
+    return f"{f'**{text}**' if row.as_good else text} ({row.published_error:.2f})"
+
+
+def verdict_in_words(rows: Sequence[Comparison]) -> str:
+    """How many of our cells reach the paper's, as a sentence."""
+    words = verdict(rows)
+    return f"{words[0].upper()}{words[1:]}." if words else ""
+
+
+def in_full(table: Table, rows: Sequence[Comparison], name: str) -> str:
+    """One set: error, seconds, and how many times faster than the baseline."""
+    lines = [
+        {
+            "method": row.name,
+            "error %": f"{row.error:.2f}" + ("" if row.deviation is None else
+                                             f" ± {row.deviation:.2f}"),
+            "fit s": row.fit_seconds,
+            "predict s": row.predict_seconds,
+            "fit, × faster": times(row.fit_ratio),
+            "predict, × faster": times(row.predict_ratio),
+            "runs": row.runs,
+        }
+        for row in rows
+        if row.set == name
+    ]  # fmt: skip
+    return f"### {name}\n\n{markdown_table(lines)}" if lines else ""
+
+
+def times(ratio: float | None) -> str:
+    """A ratio with two digits, or more above a hundred."""
+    return "" if ratio is None else f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.2g}"
+
+
+def best_of_ours(rows: Sequence[Comparison]) -> str:
+    """The estimator of ours whose error is at most the baseline's on most sets."""
+    errors = {row.set: row.error for row in rows if row.method == BASELINE}
+    wins: dict[str, list[float]] = {}
+    for row in rows:
+        if row.ours and row.set in errors:
+            wins.setdefault(row.method, []).append(errors[row.set] - row.error)
+    return max(
+        wins, key=lambda method: (sum(gain >= 0 for gain in wins[method]), sum(wins[method]))
+    )
+
+
+def pairs() -> Iterator[tuple[int, Comparison, Comparison]]:
+    """Set by set: training rows, our best single estimator, and the baseline."""
+    table, rows = results_of("main")
+    best = best_of_ours(rows)
+    found = {(row.method, row.set): row for row in rows}
+    sizes = {result.set: result.n_train for result in ResultsFolder(TABLES / "main").read()}
+    for plan in table.sets:
+        ours, theirs = found.get((best, plan.name)), found.get((BASELINE, plan.name))
+        if ours is not None and theirs is not None:
+            yield sizes[plan.name], ours, theirs
+
+
+def summary() -> str:
+    """For the README: our best single estimator against a tuned RBF SVC, set by set."""
+    lines = [
+        {
+            "test error %": f"{ours.set}, {n_rows:,} rows",
+            f"`{ours.name}`": bold_if(ours.error <= theirs.error, ours.error),
+            "RBF `SVC`, tuned": bold_if(theirs.error <= ours.error, theirs.error),
+            "fit, × faster": times(ours.fit_ratio),
+            "predict, × faster": times(ours.predict_ratio),
+        }
+        for n_rows, ours, theirs in pairs()
+    ]
+    return f"{markdown_table(lines)}\n\n{in_words()}"
+
+
+def in_words() -> str:
+    """Where the best estimator wins and where it loses, in two sentences."""
+    found = list(pairs())
+    excess = {ours.set: ours.error - theirs.error for _, ours, theirs in found}
+    above = {name: points for name, points in excess.items() if points > 0}
+    losses = ", ".join(f"{name} by {points:.2g}" for name, points in above.items())
+    large = [ours for n_rows, ours, _ in found if n_rows > LARGE]
+    slow = [f"{row.set} ({times(row.fit_ratio)}×)" for row in large if (row.fit_ratio or 0) < 5]
+    text = f"The error is at most SVC's on {len(found) - len(above)} of {len(found)} sets"
+    text += f"; it is above it, in points, on {losses}. " if above else ". "
+    text += f"Above {LARGE:,} rows, prediction is at least "
+    text += f"{times(min(row.predict_ratio or 0 for row in large))} times faster, and fits are at "
+    text += f"least five times faster on {len(large) - len(slow)} of {len(large)} sets"
+    return text + (f", but not on {', '.join(slow)}." if slow else ".")
+
+
+def tally() -> str:
+    """How many cells of each method of ours are at or below the published error."""
+    lines: list[Row] = []
+    for name in measured_tables():
+        table, rows = results_of(name)
+        for method in table.methods:
+            judged = [row for row in rows if row.method == method.key and row.as_good is not None]
+            if judged and judged[0].ours:
+                missed = [row for row in judged if not row.as_good]
+                lines.append(
+                    {
+                        "table": name,
+                        "method": method.name,
+                        "reached": f"{len(judged) - len(missed)} of {len(judged)}",
+                        "missed by, points": ", ".join(
+                            f"{row.set} {row.error - row.published_error:.2f}" for row in missed
+                        ),
+                    }
+                )
+    return markdown_table(lines)
+
+
+def bold_if(condition: bool, error: float) -> str:
+    """An error, bold if it is the lower one; small ones with a digit more."""
+    text = f"{error:.2f}" if error >= 0.1 else f"{error:.3f}"
+    return f"**{text}**" if condition else text
+
+
+# ---- what other benchmarks tracked ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows of a tracked result that belong to a method of a table."""
+
+    result: str
+    table: str
+    method: str
+    where: tuple[tuple[str, Any], ...] = ()
+
+    def results(self) -> Iterator[Result]:
+        """The rows as results of the table's sets."""
+        sets = {plan.name for plan in load_table(self.table).sets}
+        rows = read_result(self.result)["rows"]
+        n_runs = sum(row.get("part") == "runs" for row in rows) or 1
+        for row in rows:
+            if row["set"] in sets and all(row.get(key) == value for key, value in self.where):
+                error = row["error %"] if "error %" in row else 100 - row["accuracy %"]
+                yield Result(
+                    row["set"], self.method, 0, round(error, 4),
+                    deviation=row.get("sd", row.get("error % (std)")),
+                    runs=int(row.get("seeds", row.get("splits", n_runs))),
+                    note=f"measured by {read_result(self.result)['command']}", plan=TRACKED,
+                )  # fmt: skip
+
+
+MEAN = (("part", "mean"),)
+AT_100 = ("m", 100)
+SOURCES = (
+    Source("landmark_accuracy", "l3-svm-3", "l3-svm", (("method", "LandmarkSVC"),)),
+    Source("landmark_accuracy", "l3-svm-3", "clustered", (("method", "ClusteredSVC"),)),
+    Source("landmark_accuracy", "llc-sapl-2", "clustered", (("method", "ClusteredSVC"),)),
+    *(Source(f"rivals_accuracy_ml3_{name}", "l3-svm-3", "ml3", MEAN)
+      for name in ("svmguide1", "ijcnn1", "usps", "mnist")),
+    *(Source(f"rivals_accuracy_ldkl_{name}", "llc-sapl-2", "ldkl", MEAN)
+      for name in ("banana", "ijcnn1", "skin", "magic04", "usps", "mnist", "letter")),
+    Source("anchor_learning_biases", "llc-sapl-2", "llc-sapl-lcc",
+           (AT_100, ("method", "LLC-SAPL_lcc"))),
+    Source("anchor_learning_biases", "llc-sapl-2", "lcc",
+           (AT_100, ("method", "LCC+SVM (lcc codes)"))),
+    Source("neighborhood_accuracy", "llc-sapl-2", "svm-knn",
+           (("method", "SVM-KNN (k by leave-one-out)"),)),
+    *(Source(f"pegasos_kernel_{name}", "pegasos-kernel", method, (("method", theirs), ("C", 1.0)))
+      for name in ("a9a", "usps", "mnist")
+      for method, theirs in (("kernel-pegasos", "KernelPegasosSVC"), ("svc", "LIBSVM"))),
+)  # fmt: skip
+# Rows of the main table that other tables have too, prepared and chosen alike.
+SHARED = {
+    "ll-svm-1": {"svc": "svc", "linear-svc": "linear"},
+    "ll-svm-2": {"svc": "svc", "linear-svc": "linear"},
+    "llc-sapl-2": {"svc": "svc", "linear-svc": "linear"},
+}
+
+
+def take_over() -> None:
+    """Write tracked rows into the tables' results, in the place of those taken over before."""
+    taken: dict[str, list[Result]] = {}
+    for source in SOURCES:
+        taken.setdefault(source.table, []).extend(source.results())
+    for name, methods in SHARED.items():
+        sets = {plan.name for plan in load_table(name).sets}
+        for row in results_of("main")[1]:
+            if row.method in methods and row.set in sets:
+                taken.setdefault(name, []).append(
+                    Result(
+                        row.set, methods[row.method], 0, row.error, row.deviation, row.runs,
+                        row.fit_seconds, row.predict_seconds, note="as in the table main",
+                        plan=TRACKED,
+                    )
+                )  # fmt: skip
+    for name, results in taken.items():
+        folder = ResultsFolder(TABLES / name)
+        folder.write([r for r in folder.read() if r.plan != TRACKED] + results)
+
+
+# ---- pictures ------------------------------------------------------------------------------------
+
+COLUMNS = 4
+COLOURS = (ORANGE, BLUE, BLUE, ORANGE, *7 * (GREY,))  # in the order of the table
+
+
+def draw() -> None:
+    """Error against prediction time, one panel per set."""
+    plt = pyplot()
+    table, rows = results_of("main")
+    styles = {method.key: style for method, style in zip(table.methods, markers(), strict=False)}
+    names = [plan.name for plan in table.sets if any(row.set == plan.name for row in rows)]
+    n_lines = -(-len(names) // COLUMNS)
+    figure, panels = plt.subplots(
+        n_lines, COLUMNS, figsize=(11, 2.9 * n_lines + 0.7), squeeze=False, layout="constrained"
+    )
+    tested = {result.set: result.n_test for result in ResultsFolder(TABLES / "main").read()}
+    for panel, name in zip(panels.ravel(), names, strict=False):
+        draw_set(panel, name, [row for row in rows if row.set == name], tested[name], styles)
+    for panel in panels.ravel()[len(names) :]:
+        panel.axis("off")
+    handles = [
+        plt.Line2D([], [], linestyle="", **styles[method.key], label=method.name)
+        for method in table.methods
+        if any(row.method == method.key for row in rows)
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
+    figure.savefig(IMAGES / "pareto.png", dpi=85)
+
+
+def markers() -> Iterator[dict[str, Any]]:
+    """Our two estimators in blue, kernel SVMs in orange, the rest in grey; a shape for each."""
+    for colour, shape in zip(COLOURS, "oDsP^v<>Xp*", strict=True):
+        yield {"marker": shape, "color": colour, "markersize": 7 if colour == BLUE else 6}
+
+
+def draw_set(
+    panel: Any, name: str, rows: Sequence[Comparison], n_test: int, styles: dict[str, Any]
+) -> None:
+    """Points, and the line of those that none beats in both."""
+    points = [(1e6 * row.predict_seconds / n_test, row.error, row.method) for row in rows
+              if row.predict_seconds is not None]  # fmt: skip
+    front, best = [], float("inf")
+    for microseconds, error, _ in sorted(points):
+        if error < best:
+            front.append((microseconds, error))
+            best = error
+    panel.plot(*zip(*front, strict=True), color=INK, lw=0.7, alpha=0.5, zorder=1)
+    for microseconds, error, method in points:
+        panel.plot(microseconds, error, linestyle="", zorder=2, **styles[method])
+    panel.set(xscale="log", yscale="log", title=name)
+    panel.set_xlabel("predict, µs per row", fontsize=8)
+    panel.set_ylabel("test error, %", fontsize=8)
+    panel.yaxis.set_major_formatter("{x:g}")
+    panel.yaxis.set_minor_formatter("{x:g}")
+    panel.tick_params(labelsize=7, which="both")
+    panel.spines[["top", "right"]].set_visible(False)
+
+
+def main() -> None:
+    """Show, import or draw."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("part", choices=("show", "import", "draw"))
+    parser.add_argument("tables", nargs="*", metavar="TABLE")
+    arguments = parser.parse_args()
+    if arguments.part == "import":
+        take_over()
+    elif arguments.part == "draw":
+        draw()
+    else:
+        print("\n\n".join(page(name) for name in arguments.tables or measured_tables()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""Run a table: choose, fit, time and record each cell that is not recorded yet."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from ..model_size import count_numbers
+from .choosing import Choice, choose, error_percent, fit_quietly
+from .environment import machine, versions
+from .methods import METHODS, Settings, make_estimator
+from .results import Result, ResultsFolder
+from .rows import Rows, load_rows
+from .table import Cell, Table
+
+Begin = Callable[[str], None]
+# Short predictions are timed again: the best counts.
+PREDICTIONS, ENOUGH_SECONDS = 5, 0.5
+
+
+def pending(table: Table, folder: ResultsFolder) -> list[Cell]:
+    """The cells that can be measured here, and are not yet."""
+    done = folder.read()
+    return [
+        cell
+        for cell in table.cells()
+        if METHODS[cell.method.adapter].is_installed and not folder.is_done(cell, done)
+    ]
+
+
+def not_installed(table: Table) -> list[str]:
+    """Packages of methods that cannot be measured here."""
+    adapters = [METHODS[plan.adapter] for plan in table.methods]
+    return sorted({one.package for one in adapters if not one.is_installed})
+
+
+def run(
+    table: Table, folder: ResultsFolder, *, command: str, begin: Begin = lambda name: None
+) -> list[Result]:
+    """Measure what is pending and return all results of the table.
+
+    Everything runs in one thread, and seconds are processor time: what else the machine does then
+    matters little.
+    """
+    cells = pending(table, folder)
+    if cells:
+        peers = {METHODS[plan.adapter].package for plan in table.methods}
+        number = folder.add_run(_record(command, sorted(peers)))
+    loaded: tuple[Any, Rows] | None = None
+    _limit_intelex()
+    with threadpool_limits(1):
+        for cell in cells:
+            begin(f"{cell.method.name} on {cell.set.name}, run {cell.repeat + 1}")
+            rows_key = (cell.set.name, cell.repeat if cell.set.train_share is not None else 0)
+            if loaded is None or loaded[0] != rows_key:
+                loaded = rows_key, load_rows(cell.set, cell.repeat)
+            folder.append(measure(cell, table, loaded[1], folder.read(), number))
+    wanted = {cell.key for cell in table.cells()}
+    return [result for result in folder.read() if result.key in wanted]
+
+
+def _record(command: str, peers: Sequence[str]) -> dict[str, Any]:
+    return {
+        "command": command,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": versions([peer for peer in peers if peer not in versions()]),
+        "machine": machine(),
+    }
+
+
+def _limit_intelex() -> None:
+    """Let scikit-learn-intelex use one thread: its pool is not one that threadpoolctl knows."""
+    try:
+        from daal4py import daalinit
+    except ImportError:
+        return
+    daalinit(1)
+
+
+def measure(cell: Cell, table: Table, rows: Rows, earlier: Sequence[Result], number: int) -> Result:
+    """Choose settings on the training rows, fit all of them, and time the test rows."""
+    start = time.process_time()
+    choice, note = _choice(cell, table, rows, earlier), ""
+    choosing_seconds = time.process_time() - start
+    method = METHODS[cell.method.adapter]
+    model = make_estimator(method, choice.settings, rows.X_train, cell.repeat)
+    start = time.process_time()
+    if not fit_quietly(model, rows.X_train, rows.y_train):
+        note = "did not converge"
+    fit_seconds = time.process_time() - start
+    predicted, predict_seconds = _timed_predictions(model, rows.X_test)
+    return Result(
+        *cell.key,
+        error=error_percent(predicted, rows.y_test),
+        fit_seconds=fit_seconds,
+        predict_seconds=predict_seconds,
+        n_train=len(rows.y_train),
+        n_test=len(rows.y_test),
+        n_numbers=count_numbers(model[-1]),
+        settings=json.dumps(choice.settings),
+        validation_error=choice.validation_error,
+        choosing_seconds=choosing_seconds,
+        note=note,
+        plan=cell.digest,
+        run=number,
+    )
+
+
+def _choice(cell: Cell, table: Table, rows: Rows, earlier: Sequence[Result]) -> Choice:
+    """Choose anew for other training rows; for the same ones, keep what the first run chose."""
+    first = (cell.set.name, cell.method.key, 0)
+    if cell.set.train_share is None:
+        for result in earlier:
+            if result.key == first and result.plan == cell.digest and result.settings:
+                settings: Settings = json.loads(result.settings)
+                return Choice(settings, result.validation_error)
+    return choose(
+        cell.method,
+        cell.set,
+        rows.X_train,
+        rows.y_train,
+        n_folds=table.folds,
+        n_finalists=table.finalists,
+        seed=cell.repeat,
+    )
+
+
+def _timed_predictions(model: Any, X: np.ndarray) -> tuple[np.ndarray, float]:
+    times: list[float] = []
+    while not times or (len(times) < PREDICTIONS and sum(times) < ENOUGH_SECONDS):
+        start = time.process_time()
+        predicted = model.predict(X)
+        times.append(time.process_time() - start)
+    return predicted, min(times)

@@ -1,0 +1,193 @@
+"""Tests of the papers' tables: plans, choices, resumption, comparison with published figures."""
+
+import csv
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hyperlocal.datasets import make_banana
+from hyperlocal.reproduction import (
+    Result,
+    ResultsFolder,
+    compared,
+    load_table,
+    not_installed,
+    pending,
+    run,
+    table_names,
+    verdict,
+)
+from hyperlocal.reproduction.methods import METHODS, make_estimator
+from hyperlocal.reproduction.results import TRACKED
+from hyperlocal.reproduction.rows import load_rows
+from hyperlocal.reproduction.runner import measure
+from hyperlocal.reproduction.table import MethodPlan, SetPlan, Table
+
+
+@pytest.fixture
+def banana(tmp_path, monkeypatch):
+    """A small set in the data folder, with a standard test part."""
+    X, y = make_banana(300, random_state=0)
+    parts = {"X_train": X[:200], "y_train": y[:200], "X_test": X[200:], "y_test": y[200:]}
+    np.savez(tmp_path / "bananas.npz", **parts)
+    monkeypatch.setenv("HYPERLOCAL_DATA", str(tmp_path))
+    return SetPlan("bananas", repeats=2)
+
+
+@pytest.fixture
+def table(banana):
+    ours = MethodPlan("ll", "locally-linear", "LL", published="LL", grid={"C": [0.1, 3.0]})
+    return Table("t", "a table", (banana,), (MethodPlan("svc", "svc", "SVC"), ours), baseline="svc")
+
+
+def test_all_tables_load():
+    """Every method of every table has candidates, and every set a known preparation."""
+    for name in table_names():
+        table = load_table(name)
+        assert table.title
+        published = {figure.method for figure in table.published}
+        for method in table.methods:
+            assert not method.published or method.published in published
+            assert set(method.sets) <= {plan.name for plan in table.sets}
+            assert all(method.candidates(plan.name) for plan in table.sets)
+
+
+def test_tables_make_estimators():
+    """Every candidate of every table is something that its estimator takes."""
+    X = np.random.default_rng(0).normal(size=(10, 70))
+    for name in table_names():
+        table = load_table(name)
+        for cell in table.cells():
+            method = METHODS[cell.method.adapter]
+            if not method.is_installed:
+                continue
+            for candidate in cell.method.candidates(cell.set.name):
+                settings = cell.method.fixed(cell.set.name) | candidate
+                model = make_estimator(method, settings, X, 0)[-1]
+                known = model.get_params() if hasattr(model, "get_params") else settings
+                assert set(settings) <= {*known, "components", "gamma_times_scale"} | {
+                    name.split("__")[-1] for name in known
+                }
+
+
+def test_unknown_table():
+    """An unknown name tells the known ones."""
+    with pytest.raises(ValueError, match="unknown table 'no'; known are: l3-svm-3"):
+        load_table("no")
+
+
+def test_gamma_in_units_of_scale():
+    """γ times "scale" is what scikit-learn's own "scale" would give, times the factor."""
+    X = np.random.default_rng(0).normal(size=(50, 4))
+    y = np.arange(50) % 2
+    given = make_estimator(METHODS["svc"], {"gamma_times_scale": 1.0}, X, 0).fit(X, y)
+    own = make_estimator(METHODS["svc"], {}, X, 0).fit(X, y)
+    np.testing.assert_allclose(given.decision_function(X), own.decision_function(X))
+
+
+def test_several_settings_at_once():
+    """A key with a comma sets several settings, and joins the product of the others."""
+    plan = MethodPlan("a", "svc", "A", grid={"C": [1, 2], "x,y": [[3, 4], [5, 6]]})
+    assert plan.candidates("any")[1] == {"C": 1, "x": 5, "y": 6}
+    assert len(plan.candidates("any")) == 4
+
+
+def test_run_and_resume(table, tmp_path):
+    """A run measures each cell once; the next has nothing to do; a changed plan is run again."""
+    folder = ResultsFolder(tmp_path / "out")
+    begun = []
+    results = run(table, folder, command="test", begin=begun.append)
+    # SVC has no chance in it: one run on the same rows is enough.
+    assert [r.key for r in results] == [("bananas", "svc", 0), ("bananas", "ll", 0),
+                                        ("bananas", "ll", 1)]  # fmt: skip
+    assert len(begun) == 3
+    assert all(0 <= r.error < 20 and r.fit_seconds > 0 and r.n_test == 100 for r in results)
+    assert results[1].settings == results[2].settings
+    assert pending(table, folder) == []
+    assert folder.runs()[0]["command"] == "test"
+    changed = replace(table, methods=(replace(table.methods[1], grid={"C": [1.0]}),))
+    assert len(pending(changed, folder)) == 2
+
+
+def test_choice_sees_training_rows_only(table, banana):
+    """Other labels of the test rows change the error, and nothing else."""
+    rows = load_rows(banana, 0)
+    cell = list(table.cells())[1]
+    first = measure(cell, table, rows, [], 1)
+    second = measure(cell, table, replace(rows, y_test=1 - rows.y_test), [], 1)
+    assert (first.settings, first.validation_error) == (second.settings, second.validation_error)
+    assert first.error == pytest.approx(100 - second.error)
+
+
+def test_results_survive_a_round_trip(tmp_path):
+    """What is appended is what is read; the last line of a cell counts."""
+    folder = ResultsFolder(tmp_path)
+    first = Result("usps", "ll", 0, 5.25, settings='{"C": 1, "a": "b"}', n_train=3)
+    folder.append(first)
+    assert folder.read() == [first]
+    folder.append(replace(first, error=4.0))
+    assert [result.error for result in folder.read()] == [4.0]
+
+
+def test_tracked_results_are_not_measured_again(table, tmp_path):
+    """A mean from elsewhere stands for all repeats."""
+    folder = ResultsFolder(tmp_path)
+    folder.append(Result("bananas", "ll", 0, 5.0, deviation=0.5, runs=3, plan=TRACKED))
+    assert [cell.method.key for cell in pending(table, folder)] == ["svc"]
+    row = compared(table, folder.read())[0]
+    assert (row.error, row.deviation, row.runs) == (5.0, 0.5, 3)
+
+
+def test_comparison(table, tmp_path):
+    """Means, deviations, ratios to the baseline, and the published figure."""
+    published = tmp_path / "t.csv"
+    published.write_text("method,set,error,source\nLL,bananas,6.0,table 9\n")
+    from hyperlocal.reproduction.table import read_published
+
+    table = replace(table, published=tuple(read_published(published.read_text())))
+    seconds = {"fit_seconds": 1.0, "predict_seconds": 0.5}
+    results = [
+        Result("bananas", "svc", 0, 5.0, fit_seconds=10.0, predict_seconds=20.0),
+        Result("bananas", "ll", 0, 4.0, **seconds),
+        Result("bananas", "ll", 1, 6.0, **seconds),
+    ]
+    svc, ours = compared(table, results)
+    assert (svc.ours, ours.ours) == (False, True)
+    assert (ours.error, ours.runs, ours.published_error) == (5.0, 2, 6.0)
+    assert (ours.fit_ratio, ours.predict_ratio, ours.as_good) == (10.0, 40.0, True)
+    assert verdict([svc, ours]) == "ours at or below the published error in 1 of 1 cells"
+
+
+def test_quick_is_small():
+    """The quick version has one run of few candidates on few rows."""
+    table = load_table("main").quick()
+    assert all(cell.repeat == 0 for cell in table.cells())
+    for plan in table.sets:
+        assert plan.most_rows == 1000
+        assert all(len(method.candidates(plan.name)) <= 4 for method in table.methods)
+
+
+def test_missing_package_is_no_error(table, tmp_path, monkeypatch):
+    """A method whose package is not there is told, and left out."""
+    absent = replace(METHODS["svc"], module="no_such_module", package="no-such-package")
+    monkeypatch.setitem(METHODS, "svc", absent)
+    assert not_installed(table) == ["no-such-package"]
+    folder = ResultsFolder(tmp_path)
+    assert {cell.method.key for cell in pending(table, folder)} == {"ll"}
+
+
+def test_published_figures_name_their_source():
+    """Every published figure says where it is from."""
+    for name in table_names():
+        for figure in load_table(name).published:
+            assert "table" in figure.source
+            assert 0 <= figure.error <= 100
+
+
+def test_csv_is_readable_by_others(table, tmp_path):
+    """The results are plain CSV with a header."""
+    folder = ResultsFolder(tmp_path)
+    folder.append(Result("a", "b", 0, 1.5))
+    with folder.results_path.open() as file:
+        assert next(iter(csv.DictReader(file)))["error"] == "1.5"
