@@ -465,7 +465,7 @@ def test_csr_rows_have_no_negative_width():
         ("neighborhood", {"tol": 0.0}),
         ("neighborhood", {"sigma": float("nan")}),
         ("neighborhood", {"max_steps": 0}),
-        ("local svms", {"starts": np.array([0, 2, 3])}),
+        ("local svms", {"starts": np.array([0, 4, 3])}),
         ("sgd", {"skip": 0}),
         ("sgd", {"t0": 0.0}),
         ("sgd", {"lambda_": float("nan")}),
@@ -515,6 +515,13 @@ def test_numbers_out_of_range_are_refused(name, changed):
         changed = changed | {"distances": changed["weights"].copy()}
     with pytest.raises(ValueError):  # noqa: PT011
         CALLS[name](**changed)
+
+
+def test_centres_are_trained_on_as_many_columns_as_they_have_classes():
+    """Columns that do not fit are found before anything is written."""
+    models = CALLS["local svms"](starts=np.array([0, 2, 3]))
+    with pytest.raises(ValueError, match="as many as it has classes"):
+        models.train(_core.RowsFloat64(zeros(2, D), False), 0, 2, longs(1))
 
 
 def test_crammer_singer_needs_classes():

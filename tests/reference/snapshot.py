@@ -59,11 +59,11 @@ def _local_svms(X):
     solver = NeighborhoodSolver(X, target, np.ones(60), 3, options)
     near = ExactSearch(X).query(X, 12, workers)
     models, _ = solver.train(X, near, workers)
-    centres = np.arange(60, dtype=np.int32)[::-1, None]
+    centres = np.arange(60, dtype=np.int32)[::-1]
     return {
         "neighbour distances": near.distances,
         "dual of local SVMs": solver.scores(X, near, workers)[0],
-        "dual of kept SVMs": solver.centre_scores(models, X, centres, workers)[0],
+        "dual of kept SVMs": solver.centre_scores(models, X, centres, workers),
     }
 
 
