@@ -54,15 +54,10 @@ class Reading:
 class RowStream:
     """Blocks of rows of a file or an array; iterate as often as wanted.
 
-    Attributes
-    ----------
-    name : str
-        What to call the data in a table.
-    n_rows, n_features : int
-        Rows, and columns of ``X``. To know them, some formats must be read to the end.
-    feature_names : tuple of str, or None
+    To know the numbers of rows and of columns, some formats must be read to the end.
     """
 
+    #: What to call the data in a table.
     name: str
 
     def __init__(self, name: str, reading: Reading):
