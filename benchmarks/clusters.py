@@ -15,13 +15,13 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import dask
 import dask.array as da
 import numpy as np
 from distributed import Client
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-import dask
 from common import Row, argument_parser, environment, print_table, rounded, write_result
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.dask import KEEP_MEMORY, DaskLocallyLinearSVC

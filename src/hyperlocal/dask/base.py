@@ -10,14 +10,13 @@ from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any
 
+import dask
 import dask.array as da
 import numpy as np
 import pandas as pd
 from distributed import Client, LocalCluster, get_client
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
-
-import dask
 
 from ..anchors import SAMPLE_ROWS, SAMPLE_ROWS_PER_ANCHOR
 from ..estimators.base import LocallyLinearClassifier
@@ -49,8 +48,6 @@ PARTITIONINGS = ("anchors", "random", "given")
 # Partitions whose shares of the classes differ by more than this from those of all rows seem
 # sorted, in total variation.
 SORTED = 0.3
-# What belongs to the cluster, not to the model.
-OWN_ARGUMENTS = ("client", "partitioning", "n_partitions", "epochs_per_round")
 
 
 class DaskClassifier(ClassifierMixin, BaseEstimator):

@@ -5,10 +5,9 @@ from __future__ import annotations
 from operator import getitem
 from typing import Any
 
+import dask
 import numpy as np
 from distributed import Client, Future
-
-import dask
 
 from ..validation import LabelledRows
 from . import tasks
