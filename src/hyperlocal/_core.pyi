@@ -1,4 +1,4 @@
-"""Types of the compiled kernels (``cpp/bindings.cpp``). Outputs are written into given arrays."""
+"""Types of the compiled kernels (``cpp/bindings/``). Outputs are written into given arrays."""
 
 from enum import Enum
 
