@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from hyperlocal import held_out
-from hyperlocal.held_out import split_held_out
+from hyperlocal.held_out import chosen_rows, part_of, split_held_out
 from hyperlocal.validation import LabelledRows
 
 
@@ -54,3 +54,13 @@ def test_a_rare_class_stays_in_training():
     train, judge = split_held_out(data, np.random.default_rng(0))
     assert 1 in train.target
     assert 1 not in judge.target
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+def test_parts_keep_the_order_that_is_asked_for(convert):
+    """A part has its rows in their order; chosen rows come as they are named."""
+    data, rows = make_data(9, convert=convert), np.array([7, 2, 5])
+    for part, expected in [(part_of(data, rows), [2, 5, 7]), (chosen_rows(data, rows), rows)]:
+        np.testing.assert_array_equal(part.sample_weight, data.sample_weight[expected])
+        np.testing.assert_array_equal(part.target, data.target[expected])
+        np.testing.assert_array_equal(first_column(part), 2 * part.sample_weight - 1)

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from ..estimators.base import LocallyLinearClassifier
+from ..held_out import part_of
 from ..partitioning import assign_rows
 from ..rows import take_rows
 from ..solvers import Problem
@@ -161,7 +162,7 @@ def split(
         groups = np.zeros(0, np.intp)
     order = np.argsort(groups, kind="stable")
     bounds = np.searchsorted(groups[order], np.arange(n_members + 1))
-    return [_take(data, order[begin:end]) for begin, end in pairwise(bounds)]
+    return [part_of(data, order[begin:end]) for begin, end in pairwise(bounds)]
 
 
 def whole(
@@ -169,11 +170,6 @@ def whole(
 ) -> LabelledRows:
     """All rows, for the one member that they stay with."""
     return as_labelled(part, model._gate.anchors.dtype, classes, class_weights, None)
-
-
-def _take(data: LabelledRows, chosen: np.ndarray) -> LabelledRows:
-    X = take_rows(data.X, chosen)
-    return LabelledRows(X, data.target[chosen], data.classes, data.sample_weight[chosen])
 
 
 def joined(pieces: Sequence[LabelledRows]) -> LabelledRows:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..coding import Codes
 from ..gates import Gate
+from ..held_out import chosen_rows, part_of
 from ..losses import is_correct, loss_sum
 from ..progress import EpochMonitor
 from ..rows import core_rows, take_rows
@@ -318,8 +319,8 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
         alpha: np.ndarray | None,
     ) -> _Outcome:
         """Train on a part, judge on the rest; returns the winner and variables for all rows."""
-        part = _Rows(self, _take(rows.data, np.flatnonzero(~held_out)), rows.workers)
-        judges = _Rows(self, _take(rows.data, np.flatnonzero(held_out)), rows.workers)
+        part = _Rows(self, part_of(rows.data, np.flatnonzero(~held_out)), rows.workers)
+        judges = _Rows(self, part_of(rows.data, np.flatnonzero(held_out)), rows.workers)
         part_alpha = None if alpha is None else np.ascontiguousarray(alpha[~held_out])
         started = self._solve_weights(part, self._gate, self.C, rng, told, part_alpha)
         learned = self._learn(part, rng, told, started.alpha)
@@ -474,7 +475,7 @@ class _Rows:
     def _only(self, chosen: np.ndarray) -> _Rows:
         part = copy(self)
         part._last = None
-        part.data = _take(self.data, chosen)
+        part.data = chosen_rows(self.data, chosen)
         part.space = take_rows(self.space, chosen)
         part.stored = take_rows(self.stored, chosen)
         part._row_norms = None if self._row_norms is None else self._row_norms[chosen]
@@ -512,9 +513,3 @@ def _check_auto(name: str, value: Any, **bounds: Any) -> None:
         check_choice(name, value, ["auto"])
     else:
         check_number(name, value, **bounds)
-
-
-def _take(data: LabelledRows, rows: np.ndarray) -> LabelledRows:
-    return LabelledRows(
-        take_rows(data.X, rows), data.target[rows], data.classes, data.sample_weight[rows]
-    )
