@@ -39,6 +39,21 @@ class Codes:
         return Codes(self.anchors[rows], self.weights[rows], self.distances[rows])
 
 
+def anchor_masses(anchors: np.ndarray, weights: np.ndarray, n_anchors: int) -> np.ndarray:
+    """``Σ_i γ_ij²``: how much the rows listen to each anchor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.coding import anchor_masses
+    >>> anchors = np.array([[0, 2], [2, 0]])
+    >>> anchor_masses(anchors, np.array([[1.0, 2.0], [3.0, 0.0]]), 4).tolist()
+    [1.0, 0.0, 13.0, 0.0]
+    """
+    squares = weights.astype(np.float64) ** 2
+    return np.bincount(anchors.ravel(), squares.ravel(), minlength=n_anchors)
+
+
 def encode(
     X: Any,
     anchors: np.ndarray,

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
+from ..coding import anchor_masses
 from ..estimators.base import LocallyLinearClassifier
 from ..held_out import part_of
 from ..partitioning import assign_rows
@@ -203,10 +204,8 @@ def _hold(key: _Key, model: LocallyLinearClassifier, data: LabelledRows) -> np.n
     with Workers(1) as workers:
         problem = model._problem(model._lift_rows(data.X, workers), data)
     _HELD[key] = _Held(data, problem)
-    gate = problem.lifted.gate.astype(np.float64)
-    return np.bincount(
-        problem.lifted.anchors.ravel(), (gate**2).ravel(), minlength=problem.lifted.n_anchors
-    )
+    lifted = problem.lifted
+    return anchor_masses(lifted.anchors, lifted.gate, lifted.n_anchors)
 
 
 def lift_again(key: _Key, model: LocallyLinearClassifier) -> np.ndarray | None:

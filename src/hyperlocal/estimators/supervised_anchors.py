@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..coding import Codes
+from ..coding import Codes, anchor_masses
 from ..gates import Gate
 from ..held_out import chosen_rows, part_of
 from ..losses import is_correct, loss_sum
@@ -304,10 +304,7 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
         rows = _Rows(self, data, workers)
         codes = rows.codes(self._gate)
         learned = self._learn(rows, rng, _Told(None), None, n_epochs, shorter)
-        masses = np.bincount(
-            codes.anchors.ravel(), (codes.weights.astype(np.float64) ** 2).ravel(),
-            minlength=self._gate.n_anchors,
-        )  # fmt: skip
+        masses = anchor_masses(codes.anchors, codes.weights, self._gate.n_anchors)
         return learned.gate.anchors, masses
 
     def _learn_and_judge(
