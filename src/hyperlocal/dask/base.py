@@ -251,8 +251,8 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         n_members: int,
         rng: np.random.Generator,
     ) -> None:
-        n_columns = 1 if len(classes) == 2 and self.multi_class == "ovr" else len(classes)
-        n_groups = 1 if self.multi_class == "crammer_singer" else n_columns
+        n_columns = model._n_columns_for(classes)
+        n_groups = 1 if model._is_joint() else n_columns
         shape = (model._gate.n_anchors, n_columns, model._feature_map.n_features_out + 1)
         crew = Crew(client, n_groups, shape, dtype, int(rng.integers(2**31)))
         monitor = EpochMonitor(self, self.max_iter, self.verbose, task="round")

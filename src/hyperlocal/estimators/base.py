@@ -276,16 +276,22 @@ class LocallyLinearClassifier(CallbackSupportMixin, LocalModel):
         self._bias, self._unit_rows = float(self.intercept_scaling), bool(self.normalize)
 
     def _problem(self, lifted: LiftedRows, data: LabelledRows, C: float | None = None) -> Problem:
-        n_classes = len(data.classes)
-        joint = self.multi_class == "crammer_singer"
-        target, n_columns = data.target, n_classes
-        if n_classes == 2 and not joint:
-            target, n_columns = np.where(target == 1, 0, -1).astype(np.int32), 1
+        target, n_columns = data.target, self._n_columns_for(data.classes)
+        if n_columns == 1:
+            target = np.where(target == 1, 0, -1).astype(np.int32)
         # A cost must not vanish in single precision: the dual divides by it.
         tiny = np.finfo(lifted.dtype).tiny
         C = self._cost() if C is None else C
         costs = np.maximum(C * data.sample_weight, tiny).astype(lifted.dtype)
-        return Problem(lifted, target, costs, n_columns, self.loss, joint)
+        return Problem(lifted, target, costs, n_columns, self.loss, self._is_joint())
+
+    def _is_joint(self) -> bool:
+        """Whether all classes are trained as one problem."""
+        return bool(self.multi_class == "crammer_singer")
+
+    def _n_columns_for(self, classes: np.ndarray) -> int:
+        """One column of weights per class, or one for two classes that are not trained jointly."""
+        return 1 if len(classes) == 2 and not self._is_joint() else len(classes)
 
     def _cost(self) -> float:
         """``C`` as the problem sees it."""

@@ -357,9 +357,7 @@ class StoredProblem:
         self.n_rows = rows.n_rows
         self.total_weight = rows.total_weight
         self._mapped: RowStore | None = None
-        n_classes = len(rows.classes)
-        joint = model.multi_class == "crammer_singer"
-        self._n_columns = 1 if n_classes == 2 and not joint else n_classes
+        self._n_columns = model._n_columns_for(rows.classes)
         gate = model._gate
         files = (
             NumberFile(rows.folder / "anchors", np.int32, gate.n_neighbors),
