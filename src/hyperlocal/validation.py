@@ -263,11 +263,7 @@ def check_sample_weight(sample_weight: Any, n_rows: int, *, all_rows: bool = Tru
 def _encode_labels(y: np.ndarray, classes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     if classes is None:
         classes, target = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(
-                f"y has one class only, {classes.tolist()[0]!r} (rows of weight zero do not "
-                "count); a classifier needs at least two classes."
-            )
+        require_two_classes(classes)
         return classes, target.astype(np.int32)
     position = np.clip(np.searchsorted(classes, y), 0, len(classes) - 1)
     unknown = classes[position] != y
@@ -277,6 +273,15 @@ def _encode_labels(y: np.ndarray, classes: np.ndarray | None) -> tuple[np.ndarra
             "Name all labels in classes at the first call of partial_fit."
         )
     return classes, position.astype(np.int32)
+
+
+def require_two_classes(classes: np.ndarray, where: str = "y") -> None:
+    """Raise where rows of positive weight have one class only."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"{where} has one class only, {classes.tolist()[0]!r} (rows of weight zero do not "
+            "count); a classifier needs at least two classes."
+        )
 
 
 def merge_equal_rows(data: LabelledRows, *, keep_order: bool = False) -> LabelledRows:

@@ -30,6 +30,7 @@ from ..validation import (
     check_number,
     class_weights_by_mass,
     make_generator,
+    require_two_classes,
     warn_about_scales,
 )
 from .collections import is_lazy, row_parts
@@ -203,11 +204,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         classes, place = np.unique(
             np.concatenate([fact.classes for fact in filled]), return_inverse=True
         )
-        if len(classes) < 2:
-            raise ValueError(
-                f"y has one class only, {classes.tolist()[0]!r}; a classifier needs at least two "
-                "classes."
-            )
+        require_two_classes(classes)
         masses = np.bincount(place, np.concatenate([fact.masses for fact in filled]))
         weights = np.ones(len(classes))
         if self.class_weight is not None:

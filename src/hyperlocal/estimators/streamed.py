@@ -37,6 +37,7 @@ from ..validation import (
     class_weights_by_mass,
     make_generator,
     merge_equal_rows,
+    require_two_classes,
     warn_about_scales,
 )
 from .base import LocallyLinearClassifier
@@ -302,11 +303,7 @@ class StoredRows:
     def finish(self, class_weight: Any) -> None:
         """Settle classes and their weights, when all blocks have come."""
         self.classes = self.labels.classes
-        if len(self.classes) < 2:
-            raise ValueError(
-                f"the stream has one class only, {self.classes.tolist()[0]!r} (rows of weight zero "
-                "do not count); a classifier needs at least two classes."
-            )
+        require_two_classes(self.classes, "the stream")
         self._places = self.labels.places()
         masses = np.zeros(len(self.classes))
         masses[self._places[: len(self._masses)]] = self._masses
