@@ -94,8 +94,7 @@ def test_every_cluster_has_rows():
 
 def test_large_data_are_clustered_on_a_sample(monkeypatch):
     """Prices and centres come from a sample; all rows are assigned."""
-    monkeypatch.setattr(balanced_kmeans, "SAMPLE_ROWS", 100)
-    monkeypatch.setattr(balanced_kmeans, "SAMPLE_ROWS_PER_ANCHOR", 1)
+    monkeypatch.setattr(balanced_kmeans, "rows_to_sample", lambda n_clusters: 100)
     X, target = two_sides()
     _, cluster = clusters_of(X, target, balance=10.0)
     assert len(cluster) == 400

@@ -73,6 +73,21 @@ def default_n_anchors(n_distinct: float) -> int:
     return max(1, min(wanted, int(n_distinct) // 8))
 
 
+def rows_to_sample(n_anchors: Any, least: int | None = None) -> int:
+    """How many rows are enough to place anchors; at least ``least``, by default 16,384.
+
+    Examples
+    --------
+    >>> from hyperlocal.anchors import rows_to_sample
+    >>> rows_to_sample("auto"), rows_to_sample(1_000), rows_to_sample(10, least=20_000)
+    (16384, 64000, 20000)
+    """
+    least = SAMPLE_ROWS if least is None else least
+    if isinstance(n_anchors, str):
+        return least
+    return max(least, SAMPLE_ROWS_PER_ANCHOR * n_anchors)
+
+
 def choose_anchors(
     X: Any,
     sample_weight: np.ndarray,
@@ -111,10 +126,8 @@ def choose_anchors(
     """
     if not isinstance(kind, str):
         return _given_anchors(kind, n_anchors, X)
-    wanted_rows = SAMPLE_ROWS
-    if n_anchors != "auto":
-        wanted_rows = max(wanted_rows, SAMPLE_ROWS_PER_ANCHOR * n_anchors)
-    sample, weights, distinct_share = _distinct_sample(X, sample_weight, wanted_rows, rng)
+    n_wanted = rows_to_sample(n_anchors)
+    sample, weights, distinct_share = _distinct_sample(X, sample_weight, n_wanted, rng)
     n_distinct = sample.shape[0]
     if n_anchors == "auto":
         n_anchors = min(default(distinct_share * (n_rows or X.shape[0])), n_distinct)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .anchors import SAMPLE_ROWS, SAMPLE_ROWS_PER_ANCHOR, choose_anchors
+from .anchors import choose_anchors, rows_to_sample
 from .coding import PRODUCTS_PER_BLOCK, encode
 from .rows import core_rows, take_rows
 from .threads import Workers, row_blocks
@@ -74,7 +74,7 @@ def balanced_clusters(
 def _sample(
     X: Any, target: np.ndarray, sample_weight: np.ndarray, n_clusters: int, rng: np.random.Generator
 ) -> tuple[Any, np.ndarray, np.ndarray]:
-    n_wanted = max(SAMPLE_ROWS, SAMPLE_ROWS_PER_ANCHOR * n_clusters)
+    n_wanted = rows_to_sample(n_clusters)
     if X.shape[0] <= n_wanted:
         return X, target, sample_weight
     chosen = np.sort(rng.choice(X.shape[0], n_wanted, replace=False))

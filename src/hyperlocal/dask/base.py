@@ -18,7 +18,7 @@ from distributed import Client, LocalCluster, get_client
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..anchors import SAMPLE_ROWS, SAMPLE_ROWS_PER_ANCHOR
+from ..anchors import rows_to_sample
 from ..estimators.base import LocallyLinearClassifier
 from ..partitioning import group_anchors, shared_rows
 from ..progress import EpochMonitor
@@ -222,10 +222,8 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
     ) -> LabelledRows:
         """A uniform sample of all rows, large enough for anchors and gate."""
         n_rows = int(sizes.sum())
-        wanted = SAMPLE_ROWS
-        if not isinstance(self.n_anchors, str):
-            wanted = max(wanted, SAMPLE_ROWS_PER_ANCHOR * self.n_anchors)
-        drawn = rng.multivariate_hypergeometric(sizes, min(wanted, n_rows))
+        n_wanted = min(rows_to_sample(self.n_anchors), n_rows)
+        drawn = rng.multivariate_hypergeometric(sizes, n_wanted)
         return pooled(supply.draw(drawn), dtype, classes, weights, n_rows)
 
     def _shares(

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..anchors import SAMPLE_ROWS_PER_ANCHOR
+from ..anchors import rows_to_sample
 from ..coding import Codes
 from ..features import ROWS_FOR_PRINCIPAL_AXES
 from ..lifting import LiftedRows
@@ -147,10 +147,7 @@ class StreamedClassifier(LocallyLinearClassifier):
 
     def _sample(self, rows: StoredRows, rng: np.random.Generator) -> LabelledRows:
         """The rows that the gate is fitted to; if they are all, as ``fit`` takes them."""
-        n_wanted = ROWS_FOR_PRINCIPAL_AXES
-        if not isinstance(self.n_anchors, str):
-            n_wanted = max(n_wanted, SAMPLE_ROWS_PER_ANCHOR * self.n_anchors)
-        sample = rows.sample(n_wanted, rng)
+        sample = rows.sample(rows_to_sample(self.n_anchors, ROWS_FOR_PRINCIPAL_AXES), rng)
         warn_about_scales(sample.X, self._why_scales_matter)
         return merge_equal_rows(sample) if sample.population is None else sample
 
