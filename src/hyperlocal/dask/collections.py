@@ -14,7 +14,7 @@ from dask.base import is_dask_collection
 
 def is_lazy(X: Any) -> bool:
     """Whether ``X`` is a Dask array or dataframe."""
-    return is_dask_collection(X) and (isinstance(X, da.Array) or hasattr(X, "to_delayed"))
+    return is_dask_collection(X) and hasattr(X, "to_delayed")
 
 
 def row_parts(X: Any, y: Any, sample_weight: Any, n_parts: int) -> list[tuple[Any, Any, Any]]:
