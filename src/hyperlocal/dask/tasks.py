@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array
 
 from ..coding import anchor_masses
 from ..estimators.base import LocallyLinearClassifier
@@ -24,13 +23,7 @@ from ..rows import take_rows
 from ..solvers import Problem
 from ..solvers.team import Member, Order, Proposal
 from ..threads import Workers
-from ..validation import (
-    FLOATS,
-    LabelledRows,
-    canonical,
-    check_sample_weight,
-    check_values,
-)
+from ..validation import LabelledRows, canonical, check_block
 
 _Key = tuple[str, int]
 
@@ -83,26 +76,11 @@ def _checked(X: Any, y: Any, sample_weight: Any) -> Part:
     if hasattr(X, "columns") and all(isinstance(name, str) for name in X.columns):
         names = tuple(X.columns)
     if not X.shape[0]:
-        X = X if sp.issparse(X) else np.zeros((0, X.shape[1]), _float_of(X))
-    else:
-        X = check_array(X, accept_sparse="csr", dtype=list(FLOATS), order="C", input_name="X")
-    X = canonical(X)
-    labels = np.asarray(y)
-    if labels.ndim != 1 or len(labels) != X.shape[0]:
-        raise ValueError(f"y has shape {labels.shape}; X has {X.shape[0]} rows.")
-    if not X.shape[0]:
-        return Part(X, labels, np.ones(0), names)
-    check_values(X)
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise ValueError("y contains NaN or infinity.")
-    weights = np.asarray(sample_weight) if sample_weight is not None else None
-    if weights is not None and not weights.any():  # a partition without weight is no error
-        return Part(X[:0], labels[:0], np.ones(0), names)
-    weights = check_sample_weight(weights, X.shape[0])
-    kept = weights > 0
-    if not kept.all():
-        X, labels, weights = canonical(X[kept]), labels[kept], weights[kept]
-    return Part(X, labels, weights, names)
+        if len(y):
+            raise ValueError(f"y has {len(y)} rows; X has none.")
+        X = canonical(X) if sp.issparse(X) else np.zeros((0, X.shape[1]), _float_of(X))
+        return Part(X, np.asarray(y), np.ones(0), names)
+    return Part(*check_block(LocallyLinearClassifier(), X, y, sample_weight, reset=True), names)
 
 
 def _float_of(X: Any) -> Any:
