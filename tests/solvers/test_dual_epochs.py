@@ -151,6 +151,16 @@ def test_every_row_is_visited_once(n_rows, seed):
     np.testing.assert_array_equal(np.sort(order), rows)
 
 
+@given(n_rows=st.integers(1, 100), share=st.floats(0.1, 1), seed=st.integers(0, 100))
+def test_a_share_of_the_rows_is_visited(n_rows, share, seed):
+    """No row twice, and as many as asked for, up to whole groups."""
+    rows = 3 * np.arange(n_rows)
+    order = dual.visit_order(rows, np.random.default_rng(seed), share)
+    assert len(np.unique(order)) == len(order)
+    assert set(order) <= set(rows)
+    assert share * n_rows <= len(order) <= share * n_rows + 2 * dual.NEIGHBOURS_VISITED_TOGETHER
+
+
 def test_reference_scores_are_the_lifted_scores():
     """The reference's matrix and the solver's rows are the same rows."""
     problem = make_problem()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 
 from hyperlocal import LocallyLinearSVC
-from hyperlocal.losses import conjugate_sums, loss_values, pulls
+from hyperlocal.losses import conjugate_sums, conjugates_along, loss_values, pulls
 from hyperlocal.partitioning import assign_rows, group_anchors, shared_rows
 from hyperlocal.rows import take_rows
 from hyperlocal.solvers import dual
@@ -214,3 +214,17 @@ def test_conjugates_and_pulls_meet_their_losses(loss):
     primal = (costs[:, None] * loss_values(loss, margins)).sum()
     # Fenchel-Young holds with equality where the variable is the pull of the loss.
     assert primal + (alpha * margins).sum() + conjugate.sum() == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("joint", [False, True])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "log"])
+def test_conjugates_along_a_path(loss, joint):
+    rng = np.random.default_rng(0)
+    n_rows = 20_000  # more than a block
+    costs, target = rng.uniform(0.5, 2, n_rows), rng.integers(3, size=n_rows)
+    start, end = (rng.uniform(0, 1, (n_rows, 3)) * costs[:, None] for _ in range(2))
+    found = conjugates_along(start, end, target, costs, loss, joint)
+    for along, values in zip((0, 0.5, 1), found, strict=True):
+        alpha = start + along * (end - start)
+        expected = conjugate_sums(alpha, target, costs, loss, joint)
+        np.testing.assert_allclose(values, expected, rtol=1e-10)

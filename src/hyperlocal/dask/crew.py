@@ -22,6 +22,9 @@ from .supply import send
 SECONDS_BETWEEN_LOOKS = 1.0
 PATIENCE = 30.0
 SECONDS_TO_DISMISS = 10.0
+# Weights of so many bytes, to all members together, go with the orders, through the scheduler; more
+# go to one worker, and from there to the others. The first is one exchange of messages less.
+FEW_BYTES = 1 << 23
 
 # Makes the pieces of members' rows, as futures.
 Supply = Callable[[set[int]], dict[int, list[Future]]]
@@ -98,15 +101,16 @@ class Crew:
     ) -> Sequence[Proposal]:
         """Send orders to all members, and gather their proposals."""
         blank = np.empty((0, 0, 0), self.dtype)
-        sent = self._send(weights)
+        few = weights.nbytes * self.n_members <= FEW_BYTES
+        sent = weights if few else self._send(weights)
 
-        def arguments(member: int, sent: Future = sent, restart: bool = False) -> tuple[Any, ...]:
+        def arguments(member: int, sent: Any = sent, restart: bool = False) -> tuple[Any, ...]:
             order = Order(blank, steps[member], momentum, n_epochs, look, restart)
             seed = [self._seed, self._numbers[member], self.n_restarts]
             return order, sent, self._stiffness[member], seed
 
         def after_loss(member: int) -> tuple[Any, ...]:  # the weights may be lost with a worker
-            return arguments(member, self._send(weights), restart=True)
+            return arguments(member, weights if few else self._send(weights), restart=True)
 
         proposals = self._ask(tasks.respond, arguments, after_loss)
         self.bytes_sent += weights.nbytes * len(set(self._homes.values()))

@@ -92,8 +92,8 @@ def solve(
     )
 
 
-def visit_order(rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Shuffle rows, a few neighbours at a time.
+def visit_order(rows: np.ndarray, rng: np.random.Generator, share: float = 1.0) -> np.ndarray:
+    """Shuffle rows, a few neighbours at a time; with a share below one, only so many of them.
 
     Rows that lie side by side in memory are visited together: visits of short rows wait for memory
     more than they compute. Eight at a time more than halve the wait and leave the progress of an
@@ -108,7 +108,8 @@ def visit_order(rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """
     n_groups, n_left = divmod(len(rows), NEIGHBOURS_VISITED_TOGETHER)
     groups = rows[: len(rows) - n_left].reshape(n_groups, NEIGHBOURS_VISITED_TOGETHER)
-    return np.concatenate([groups[rng.permutation(n_groups)].ravel(), rows[len(rows) - n_left :]])
+    drawn = rng.permutation(n_groups)[: math.ceil(share * n_groups)]
+    return np.concatenate([groups[drawn].ravel(), rows[len(rows) - n_left :]])
 
 
 def shrink_bounds(reports: np.ndarray) -> np.ndarray:
@@ -169,9 +170,8 @@ class Descent:
         """Visit all active variables once, or a share of them drawn by lot."""
         flags = self.active.view(np.bool_)  # numpy finds flags faster than numbers
         awake = flags[:, 0] if self.n_groups == 1 else flags.any(axis=1)
-        order = visit_order(np.flatnonzero(awake), self.rng)
-        if share < 1:
-            order = order[: math.ceil(share * len(order))]
+        awake_rows = np.flatnonzero(awake)
+        order = visit_order(awake_rows, self.rng, share)
         reports = self.blank_reports()
         state = (self.weights, self.alpha, self.active)
         if self.problem.crammer_singer:
@@ -182,7 +182,7 @@ class Descent:
                 lambda part: self.core.epoch(*state, order, *part, self.bounds, reports),
                 self.column_ranges(workers.n_threads),
             )
-        reports[:, GAP] /= share  # what the visited rows tell of all
+        reports[:, GAP] *= len(awake_rows) / max(1, len(order))  # what the visited tell of all
         self._learn_from(reports)
         self.epochs_since_check += 1
 

@@ -25,7 +25,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..losses import conjugate_sums, pulls
+from ..losses import conjugates_along, pulls
 from ..threads import row_blocks
 from .dual import Descent, Monitor
 from .problem import Problem, squared_norms_by_column
@@ -43,8 +43,6 @@ STRICTER = 0.7
 # little less brings them there sooner.
 CARE_AT_BORDERS = 0.8
 CARE_EVERYWHERE = 1.0
-# Where along a proposal its conjugate is told; a parabola through them is exact for hinge losses.
-ALONG = (0.0, 0.5, 1.0)
 ROUNDS_BETWEEN_LOOKS = 15
 MOST_SWEEPS = 200
 NUMBERS_PER_BLOCK = 1 << 21
@@ -220,15 +218,11 @@ class Member:
         self._problem.lifted.add(np.ascontiguousarray(signed), weights)
 
     def _conjugates(self) -> np.ndarray:
-        difference = self._proposed - self._settled
         problem = self._problem
-        return np.array([
-            conjugate_sums(
-                self._settled + self._settled.dtype.type(along) * difference,
-                problem.target, problem.costs, problem.loss, problem.crammer_singer,
-            )
-            for along in ALONG
-        ])  # fmt: skip
+        return conjugates_along(
+            self._settled, self._proposed,
+            problem.target, problem.costs, problem.loss, problem.crammer_singer,
+        )  # fmt: skip
 
 
 class LocalTeam:
