@@ -5,7 +5,7 @@ import io
 import pytest
 
 from hyperlocal import progress
-from hyperlocal.progress import EpochMonitor
+from hyperlocal.progress import EpochMonitor, JoinedEpochs
 
 
 class Model:
@@ -91,3 +91,20 @@ def test_callbacks_hear_of_every_epoch_and_may_stop(stop):
     monitor.close()
     epoch = ["begin epoch", "end epoch"]
     assert model.log == ["at most 7", "begin fit", *epoch, *epoch, "end fit"]
+
+
+def test_joined_epochs_are_numbered_as_one():
+    """Epochs of several descents are counted on; without a monitor nobody is told."""
+    stream = io.StringIO()
+    joined = JoinedEpochs(EpochMonitor(Model(), 9, verbose=2, stream=stream))
+    assert not any(joined.epoch(number) for number in (1, 2, 1, 2, 3))
+    assert [line.split()[2] for line in stream.getvalue().splitlines()] == list("12345")
+    assert not JoinedEpochs(None).epoch(1)
+
+
+def test_joined_epochs_remember_a_wish_to_stop():
+    """A descent that follows one that was stopped is stopped too."""
+    joined = JoinedEpochs(EpochMonitor(ModelWithCallbacks(stop=True), 9))
+    assert not joined.stop
+    assert joined.epoch(1)
+    assert joined.stop

@@ -21,7 +21,7 @@ except ImportError:  # scikit-learn before 1.9
         return method
 
 
-__all__ = ["CallbackSupportMixin", "EpochMonitor", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "EpochMonitor", "JoinedEpochs", "with_callbacks"]
 
 SECONDS_BETWEEN_LINES = 0.5
 
@@ -86,3 +86,20 @@ class EpochMonitor:
         name = type(self._estimator).__name__
         stream = self._stream or sys.stderr
         print(f"[{name}] {self._task} {number}  {told}  {now - self._start:.1f} s", file=stream)
+
+
+class JoinedEpochs:
+    """Numbers the epochs of several descents as one, and remembers a wish to stop."""
+
+    def __init__(self, monitor: EpochMonitor | None):
+        self._monitor = monitor
+        self._number = 0
+        self.stop = False
+
+    def epoch(self, number: int, **facts: float) -> bool:
+        """Pass an epoch on."""
+        self._number += 1
+        if self._monitor is None:
+            return False
+        self.stop = self._monitor.epoch(self._number, **facts) or self.stop
+        return self.stop

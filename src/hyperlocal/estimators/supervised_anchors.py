@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ..coding import Codes, anchor_masses
+from ..coding import anchor_masses
 from ..gates import Gate
-from ..held_out import chosen_rows, part_of
-from ..losses import is_correct, loss_sum
-from ..progress import EpochMonitor
-from ..rows import core_rows, take_rows
+from ..held_out import part_of
+from ..progress import EpochMonitor, JoinedEpochs
+from ..rows import core_rows
 from ..solvers import Problem, SolverResult, anchor_descent, dual, sgd
 from ..solvers.anchor_descent import AnchorEpoch, LearnedAnchors
 from ..threads import Workers
 from ..validation import LabelledRows, check_choice, check_flag, check_number
 from .base import LocallyLinearClassifier
+from .recoded_rows import RecodedRows
 
 # While anchors move, C is at most this (lifted rows as they are, or of norm one): a large C makes
 # them chase single rows. The weights for the final anchors are found with C itself.
@@ -238,7 +237,7 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
         monitor: EpochMonitor,
         keep: bool,
     ) -> SolverResult:
-        rows, told = _Rows(self, data, workers), _Told(monitor)
+        rows, told = RecodedRows(self, data, workers), JoinedEpochs(monitor)
         if self.anchor_solver == "sgd":
             result, outcome = self._train_by_sgd(rows, rng, told, keep)
         else:
@@ -251,7 +250,7 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
         return result
 
     def _train_by_dual(
-        self, rows: _Rows, rng: np.random.Generator, told: _Told, keep: bool
+        self, rows: RecodedRows, rng: np.random.Generator, told: JoinedEpochs, keep: bool
     ) -> tuple[SolverResult, _Outcome]:
         alpha = self._last_alpha(rows.problem(self._gate, self.C)) if keep else None
         held_out = self._choose_held_out(rows.data, rng)
@@ -269,9 +268,9 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
 
     def _learn(
         self,
-        rows: _Rows,
+        rows: RecodedRows,
         rng: np.random.Generator,
-        told: _Told,
+        told: JoinedEpochs,
         alpha: np.ndarray | None,
         n_epochs: int | None = None,
         shorter: float = 1.0,
@@ -301,23 +300,23 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
         shorter: float,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Where some rows want the anchors, and how much they listen to each, ``Σ_i γ_ij²``."""
-        rows = _Rows(self, data, workers)
+        rows = RecodedRows(self, data, workers)
         codes = rows.codes(self._gate)
-        learned = self._learn(rows, rng, _Told(None), None, n_epochs, shorter)
+        learned = self._learn(rows, rng, JoinedEpochs(None), None, n_epochs, shorter)
         masses = anchor_masses(codes.anchors, codes.weights, self._gate.n_anchors)
         return learned.gate.anchors, masses
 
     def _learn_and_judge(
         self,
-        rows: _Rows,
+        rows: RecodedRows,
         held_out: np.ndarray,
         rng: np.random.Generator,
-        told: _Told,
+        told: JoinedEpochs,
         alpha: np.ndarray | None,
     ) -> _Outcome:
         """Train on a part, judge on the rest; returns the winner and variables for all rows."""
-        part = _Rows(self, part_of(rows.data, np.flatnonzero(~held_out)), rows.workers)
-        judges = _Rows(self, part_of(rows.data, np.flatnonzero(held_out)), rows.workers)
+        part = RecodedRows(self, part_of(rows.data, np.flatnonzero(~held_out)), rows.workers)
+        judges = RecodedRows(self, part_of(rows.data, np.flatnonzero(held_out)), rows.workers)
         part_alpha = None if alpha is None else np.ascontiguousarray(alpha[~held_out])
         started = self._solve_weights(part, self._gate, self.C, rng, told, part_alpha)
         learned = self._learn(part, rng, told, started.alpha)
@@ -344,11 +343,11 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
 
     def _solve_weights(
         self,
-        rows: _Rows,
+        rows: RecodedRows,
         gate: Gate,
         cost: float,
         rng: np.random.Generator,
-        told: _Told,
+        told: JoinedEpochs,
         alpha: np.ndarray | None,
         max_iter: int | None = None,
     ) -> SolverResult:
@@ -360,7 +359,7 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
         )  # fmt: skip
 
     def _train_by_sgd(
-        self, rows: _Rows, rng: np.random.Generator, told: _Told, keep: bool
+        self, rows: RecodedRows, rng: np.random.Generator, told: JoinedEpochs, keep: bool
     ) -> tuple[SolverResult, _Outcome]:
         if keep:
             weights = self._weights_for(rows.problem(self._gate, self.C))
@@ -385,7 +384,7 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
         return result, _Outcome(learned.gate, None, learned.history)
 
     def _sgd_start(
-        self, rows: _Rows, weights: np.ndarray, rng: np.random.Generator
+        self, rows: RecodedRows, weights: np.ndarray, rng: np.random.Generator
     ) -> sgd.SgdState:
         t0 = None if isinstance(self.t0, str) else float(self.t0)
         return anchor_descent.start_sgd(
@@ -401,7 +400,7 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
     def _first_state(
         self, problem: Problem, data: LabelledRows, rng: np.random.Generator
     ) -> sgd.SgdState:
-        rows = _Rows(self, data, problem.lifted.workers)
+        rows = RecodedRows(self, data, problem.lifted.workers)
         return self._sgd_start(rows, problem.lifted.zero_weights(problem.n_columns), rng)
 
     def _resumed_state(self, problem: Problem) -> sgd.SgdState:
@@ -417,7 +416,7 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
         if not hasattr(self, "initial_anchors_"):
             self.initial_anchors_ = self._gate.anchors
         self.anchors_learned_, self.held_out_accuracy_ = True, None
-        rows = _Rows(self, data, problem.lifted.workers)
+        rows = RecodedRows(self, data, problem.lifted.workers)
         self._gate = replace(self._gate, anchors=self._gate.anchors.copy())
         anchor_descent.visit_and_move(
             problem, state, core_rows(rows.space), self._gate, self._skip(), penalize, rng
@@ -435,74 +434,6 @@ class _Outcome:
     history: list[AnchorEpoch]
     learned: bool = True
     held_out_accuracy: dict[str, float] | None = None
-
-
-class _Rows:
-    """Training rows ready to be lifted by one gate after another."""
-
-    def __init__(self, estimator: SupervisedAnchorSVC, data: LabelledRows, workers: Workers):
-        self.estimator = estimator
-        self.data = data
-        self.workers = workers
-        feature_map = estimator._feature_map
-        self.space = estimator._code_space.transform(data.X, feature_map)
-        self.stored = feature_map.stored(data.X)
-        self._row_norms: np.ndarray | None = None
-        self._last: tuple[Gate, Codes] | None = None
-
-    def codes(self, gate: Gate) -> Codes:
-        """Codes of the rows, which the caller may change."""
-        if self._last is None or not np.array_equal(self._last[0].anchors, gate.anchors):
-            kept = replace(gate, anchors=gate.anchors.copy())
-            self._last = kept, gate.encode(self.space, self.workers)
-        codes = self._last[1]
-        return Codes(codes.anchors.copy(), codes.weights.copy(), codes.distances)
-
-    def problem(self, gate: Gate, cost: float, chosen: np.ndarray | None = None) -> Problem:
-        """The convex problem for a gate, over all rows or the chosen ones."""
-        if chosen is not None:
-            return self._only(chosen).problem(gate, cost)
-        estimator = self.estimator
-        lifted = estimator._lift_stored(
-            self.stored, self.codes(gate), self.workers, self._row_norms
-        )
-        self._row_norms = lifted.row_norms
-        return estimator._problem(lifted, self.data, cost)
-
-    def _only(self, chosen: np.ndarray) -> _Rows:
-        part = copy(self)
-        part._last = None
-        part.data = chosen_rows(self.data, chosen)
-        part.space = take_rows(self.space, chosen)
-        part.stored = take_rows(self.stored, chosen)
-        part._row_norms = None if self._row_norms is None else self._row_norms[chosen]
-        return part
-
-    def verdict(self, gate: Gate, weights: np.ndarray) -> tuple[float, float]:
-        """Accuracy, and the mean loss (negated), which decides between equals."""
-        problem = self.problem(gate, 1.0)
-        scores = problem.lifted.scores(weights)
-        costs = self.data.sample_weight
-        right = is_correct(scores, problem.target)
-        loss = loss_sum(scores, problem.target, costs, problem.loss, problem.crammer_singer)
-        return float(costs @ right / costs.sum()), -loss / float(costs.sum())
-
-
-class _Told:
-    """Numbers the epochs of several descents as one, and remembers a wish to stop."""
-
-    def __init__(self, monitor: EpochMonitor | None):
-        self._monitor = monitor
-        self._number = 0
-        self.stop = False
-
-    def epoch(self, number: int, **facts: float) -> bool:
-        """Pass an epoch on."""
-        self._number += 1
-        if self._monitor is None:
-            return False
-        self.stop = self._monitor.epoch(self._number, **facts) or self.stop
-        return self.stop
 
 
 def _check_auto(name: str, value: Any, **bounds: Any) -> None:
