@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 
 import dask.array as da
@@ -75,18 +76,33 @@ def test_losing_all_workers_is_an_error_and_no_hang(processes, rows, at_round, m
     assert time.monotonic() - begin < 60
 
 
-def test_ctrl_c_leaves_no_tasks(processes, rows, monkeypatch):
-    waits, wait = iter(range(10_000)), crew.wait
+@pytest.fixture
+def heeds_ctrl_c():
+    """SIGINT raises KeyboardInterrupt, also where the shell that started the tests ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
-    def interrupted(futures, timeout):
-        if next(waits) == 4:  # while the workers compute
-            raise KeyboardInterrupt
-        return wait(futures, timeout=timeout)
 
-    monkeypatch.setattr(crew, "wait", interrupted)
-    model = DaskLocallyLinearSVC(processes, random_state=0, tol=0.0, max_iter=10_000)
+@pytest.mark.usefixtures("heeds_ctrl_c")
+def test_ctrl_c_leaves_no_tasks(processes, rows, at_round):
+    training = threading.Event()
+    at_round(1, training.set)
+
+    def press_ctrl_c():
+        assert training.wait(60)
+        while not any(processes.processing().values()):  # the fit waits while workers compute
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    presser = threading.Thread(target=press_ctrl_c, daemon=True)
+    presser.start()
+    model = DaskLocallyLinearSVC(
+        processes, random_state=0, tol=0.0, max_iter=10_000, epochs_per_round=100
+    )
     with pytest.raises(KeyboardInterrupt):
         model.fit(*rows)
+    presser.join()
     deadline = time.monotonic() + 20
     while any(processes.processing().values()) and time.monotonic() < deadline:
         time.sleep(0.1)
