@@ -27,8 +27,8 @@ class DaskLocallyLinearSVC(DaskClassifier):
         Groups of rows that train side by side; None is one per worker thread.
     epochs_per_round : float or "auto", default="auto"
         Epochs over a partition's rows between two exchanges of weights; 0.5 is half of the rows, by
-        lot. "auto" is 8 for partitions below 20,000 rows, 4 below 50,000, 2 below 200,000, 1 below
-        500,000, and 0.5 above: more epochs save rounds, fewer save work.
+        lot. "auto" is 8 for partitions below 20,000 rows, 4 below 50,000, 2 below 200,000, and 1
+        above: more epochs save rounds, fewer save work.
     n_anchors, n_neighbors, coding, beta, anchors, feature_map, code_on, normalize, C, loss, \
 multi_class, intercept_scaling, class_weight, random_state, verbose
         As in :class:`hyperlocal.LocallyLinearSVC`.

@@ -31,12 +31,12 @@ from .dual import Descent, Monitor
 from .problem import Problem, squared_norms_by_column
 from .result import SolverResult
 
-# Small parts are quick: more epochs between two exchanges. (Rows of a part, epochs.) In large ones
-# half an epoch does: momentum gains by rounds, not by visits.
-EPOCHS_PER_ROUND = ((20_000, 8.0), (50_000, 4.0), (200_000, 2.0), (500_000, 1.0))
-FEWEST_EPOCHS = 0.5
-# Momentum grows with the epochs run, over these.
-DELAY = 3.0
+# Small parts are quick: more epochs between two exchanges. (Rows of a part, epochs.)
+EPOCHS_PER_ROUND = ((20_000, 8.0), (50_000, 4.0), (200_000, 2.0))
+FEWEST_EPOCHS = 1.0
+# Momentum grows with the rounds (with the epochs, where a round is less than one), over these. Too
+# early, it carries the variables past their bounds and optima, and rounds are lost on the way back.
+DELAY = 5.0
 # After a look that came too early, the gap must seem smaller by this before the next.
 STRICTER = 0.7
 # Powers of the stiffness. One is safe; rows grouped by neighbourhood meet at borders only, and a
@@ -421,7 +421,7 @@ def default_epochs(n_rows: int) -> float:
     --------
     >>> from hyperlocal.solvers.team import default_epochs
     >>> [default_epochs(n) for n in (1_000, 100_000, 1_000_000)]
-    [8.0, 2.0, 0.5]
+    [8.0, 2.0, 1.0]
     """
     return next((epochs for most, epochs in EPOCHS_PER_ROUND if n_rows < most), FEWEST_EPOCHS)
 
