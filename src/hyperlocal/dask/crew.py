@@ -113,7 +113,9 @@ class Crew:
             return arguments(member, weights if few else self._send(weights), restart=True)
 
         proposals = self._ask(tasks.respond, arguments, after_loss)
-        self.bytes_sent += weights.nbytes * len(set(self._homes.values()))
+        self.bytes_sent += weights.nbytes * (
+            self.n_members if few else len(set(self._homes.values()))
+        )
         self.bytes_received += sum(proposal.change.nbytes for proposal in proposals)
         return proposals
 
