@@ -33,6 +33,7 @@ def write_pages(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     keep(folder / "headlines.inc", "\n\n".join(map(headline, HEADLINES)))
     keep(folder / "tally.inc", tables.tally())
+    keep(folder / "misses.inc", tables.misses())
     for name in table_names():
         keep(folder / f"table_{name}.inc", tables.page(name))
     for script, names in by_script().items():

@@ -27,7 +27,7 @@ _KINDS = {np.dtype(np.float32): _core.LiftedFloat32, np.dtype(np.float64): _core
 # Numbers of one block's gathered rows and of its partial scores: some megabytes.
 NUMBERS_PER_BLOCK = 1 << 21
 # From this many columns on, gathering rows by anchor for a GEMM beats one compiled pass over them.
-COLUMNS_FOR_GEMM = 16
+COLUMNS_FOR_GEMM = 32
 
 
 class LiftedRows:

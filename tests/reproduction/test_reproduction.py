@@ -110,6 +110,14 @@ def test_run_and_resume(table, tmp_path):
     assert len(pending(changed, folder)) == 2
 
 
+def test_slow_methods_run_less_often(banana):
+    """A method may have fewer runs on a set, and never more than the set's plan says."""
+    slow = MethodPlan("s", "sgd", "S", sets={"bananas": {"repeats": 1}})
+    eager = MethodPlan("e", "sgd", "E", sets={"bananas": {"repeats": 9}})
+    keys = [cell.key for cell in Table("t", "a table", (banana,), (slow, eager)).cells()]
+    assert keys == [("bananas", "s", 0), ("bananas", "e", 0), ("bananas", "e", 1)]
+
+
 def test_choice_sees_training_rows_only(table, banana):
     """Other labels of the test rows change the error, and nothing else."""
     rows = load_rows(banana, 0)
@@ -142,7 +150,7 @@ def test_tracked_results_are_not_measured_again(table, tmp_path):
 def test_comparison(table, tmp_path):
     """Means, deviations, ratios to the baseline, and the published figure."""
     published = tmp_path / "t.csv"
-    published.write_text("method,set,error,source\nLL,bananas,6.0,table 9\n")
+    published.write_text("method,set,error,source,note\nLL,bananas,6.0,table 9,other rows\n")
     from hyperlocal.reproduction.table import read_published
 
     table = replace(table, published=tuple(read_published(published.read_text())))
@@ -155,6 +163,7 @@ def test_comparison(table, tmp_path):
     svc, ours = compared(table, results)
     assert (svc.ours, ours.ours) == (False, True)
     assert (ours.error, ours.runs, ours.published_error) == (5.0, 2, 6.0)
+    assert (ours.note, svc.note) == ("other rows", "")
     assert (ours.fit_ratio, ours.predict_ratio, ours.as_good) == (10.0, 40.0, True)
     assert verdict([svc, ours]) == "ours at or below the published error in 1 of 1 cells"
 

@@ -26,6 +26,7 @@ class Comparison:
     predict_seconds: float | None  #: median
     published_error: float | None = None
     source: str = ""
+    note: str = ""  #: why the error is above the published one, where it is
     #: How many times faster than the table's baseline.
     fit_ratio: float | None = None
     predict_ratio: float | None = None
@@ -70,6 +71,7 @@ def _compared(
         median(predict_seconds) if predict_seconds else None,
         published.error if published else None,
         published.source if published else "",
+        published.note if published else "",
     )
 
 

@@ -46,7 +46,14 @@ class MethodPlan:
     published: str = ""  #: its name in the paper's table, if it is there
     settings: Settings = field(default_factory=dict)  #: the same for all sets
     grid: dict[str, list] = field(default_factory=dict)  #: choices, the same for all sets
-    sets: dict[str, Any] = field(default_factory=dict)  #: settings and choices for one set
+    sets: dict[str, Any] = field(default_factory=dict)  #: settings, choices, repeats for one set
+
+    def repeats(self, plan: SetPlan) -> int:
+        """How often it runs on a set: as often as the set's plan says, or less if it is slow."""
+        most = self.sets.get(plan.name, {}).get("repeats", plan.repeats)
+        # On rows that stay the same, a method without chance would only repeat itself.
+        same = plan.train_share is None and not METHODS[self.adapter].is_random
+        return 1 if same else min(most, plan.repeats)
 
     def fixed(self, set_name: str) -> Settings:
         """Settings that are not chosen."""
@@ -118,6 +125,7 @@ class Published:
     deviation: float | None = None
     fit_seconds: float | None = None
     predict_seconds: float | None = None
+    note: str = ""  #: why what is found here is worse, where it is
 
 
 @dataclass(frozen=True)
@@ -135,11 +143,10 @@ class Table:
     finalists: int = 3
 
     def cells(self) -> Iterator[Cell]:
-        """All cells, set by set. A method without chance needs no second run on the same rows."""
+        """All cells, set by set."""
         for plan in self.sets:
             for method in self.methods:
-                same = plan.train_share is None and not METHODS[method.adapter].is_random
-                for repeat in range(1 if same else plan.repeats):
+                for repeat in range(method.repeats(plan)):
                     yield Cell(plan, method, repeat)
 
     def published_error(self, method: MethodPlan, set_name: str) -> Published | None:
@@ -245,4 +252,5 @@ def read_published(text: str) -> Iterator[Published]:
     names = ("error", "deviation", "fit_seconds", "predict_seconds")
     for row in csv.DictReader(text.splitlines()):
         numbers = {name: float(row[name]) for name in names if row.get(name)}
-        yield Published(method=row["method"], set=row["set"], source=row["source"], **numbers)
+        words = {name: row.get(name) or "" for name in ("method", "set", "source", "note")}
+        yield Published(**words, **numbers)
