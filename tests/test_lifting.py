@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hyperlocal import lifting
-from hyperlocal.threads import Workers
+from hyperlocal.threads import MOST_ROWS_PER_BLOCK, Workers
 from reference import lifting as reference
 from reference.problems import (
     TOLERANCE,
@@ -294,8 +294,8 @@ def test_threads_do_not_change_a_bit(dtype, storage, quadratic, n_columns, monke
 def test_blocks_stay_small():
     """A block has fewer rows where rows are wide or columns many, and never too few."""
     narrow, wide = (make_lifted(n_features=n) for n in (2, 5000))
-    assert narrow.block_size(1) == 8192
-    assert 256 <= wide.block_size(1) < 8192
+    assert narrow.block_size(1) == MOST_ROWS_PER_BLOCK
+    assert 256 <= wide.block_size(1) < MOST_ROWS_PER_BLOCK
     assert narrow.block_size(10**7) == 256
 
 

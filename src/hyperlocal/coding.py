@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from . import _core
 from .rows import core_rows
-from .threads import Workers, row_blocks
+from .threads import MOST_ROWS_PER_BLOCK, Workers, row_blocks
 
 CODINGS = ("soft", "inverse_distance", "lle", "llc", "lcc", "hard")
 
@@ -102,6 +102,6 @@ def encode(
             codes.anchors[begin:end], codes.weights[begin:end], codes.distances[begin:end],
         )  # fmt: skip
 
-    block_size = max(256, min(8192, PRODUCTS_PER_BLOCK // max(1, n_anchors)))
+    block_size = max(256, min(MOST_ROWS_PER_BLOCK, PRODUCTS_PER_BLOCK // max(1, n_anchors)))
     workers.map(encode_block, row_blocks(n_rows, block_size))
     return codes

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from . import _core
 from .coding import Codes
-from .threads import Workers, row_blocks
+from .threads import MOST_ROWS_PER_BLOCK, Workers, row_blocks
 
 _KINDS = {np.dtype(np.float32): _core.LiftedFloat32, np.dtype(np.float64): _core.LiftedFloat64}
 
@@ -28,6 +28,8 @@ _KINDS = {np.dtype(np.float32): _core.LiftedFloat32, np.dtype(np.float64): _core
 NUMBERS_PER_BLOCK = 1 << 21
 # From this many columns on, gathering rows by anchor for a GEMM beats one compiled pass over them.
 COLUMNS_FOR_GEMM = 32
+# The most rows gathered for it: an anchor needs many to keep a GEMM busy.
+ROWS_FOR_GEMM = 8192
 
 
 class LiftedRows:
@@ -108,7 +110,7 @@ class LiftedRows:
         def fill(block: tuple[int, int]) -> None:
             self.core.squared_norms(*block, norms[slice(*block)])
 
-        self.workers.map(fill, row_blocks(self.n_rows, 8192))
+        self.workers.map(fill, row_blocks(self.n_rows, MOST_ROWS_PER_BLOCK))
         return norms
 
     def stretched(self, factors: np.ndarray) -> LiftedRows:
@@ -140,7 +142,8 @@ class LiftedRows:
     def block_size(self, n_columns: int) -> int:
         """Rows per block, such that a block's scratch memory stays small."""
         per_row = max(self.width, self.n_neighbors * n_columns)
-        return max(256, min(8192, NUMBERS_PER_BLOCK // max(1, per_row)))
+        most = ROWS_FOR_GEMM if n_columns >= COLUMNS_FOR_GEMM else MOST_ROWS_PER_BLOCK
+        return max(256, min(most, NUMBERS_PER_BLOCK // max(1, per_row)))
 
     def block_scores(self, weights: np.ndarray, begin: int, end: int, out: np.ndarray) -> None:
         """Scores of rows ``begin … end-1``: one GEMM per anchor where there are many columns."""

@@ -15,6 +15,10 @@ from typing import Any, TypeVar
 import joblib
 from threadpoolctl import ThreadpoolController
 
+# The most rows of a block: few enough that threads can share some thousand rows, and that what is
+# computed for a block stays in the nearer caches.
+MOST_ROWS_PER_BLOCK = 2048
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
