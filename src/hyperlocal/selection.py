@@ -301,10 +301,13 @@ class Search:
             outcome.n_rows, outcome.seconds = data.X.shape[0], seconds
 
     def _fresh(self, setting: Setting, anchors: np.ndarray | None) -> Any:
-        given = {} if anchors is None else {"anchors": anchors}
+        # Of few distinct rows there are fewer anchors than were asked for.
+        given = {"n_anchors": setting.n_anchors}
+        if anchors is not None:
+            given = {"n_anchors": "auto", "anchors": anchors}
         return clone(self.model).set_params(
-            n_anchors=setting.n_anchors, n_neighbors=setting.n_neighbors, beta=setting.beta,
-            feature_map=setting.feature_map, **given,
+            n_neighbors=setting.n_neighbors, beta=setting.beta, feature_map=setting.feature_map,
+            **given,
         )  # fmt: skip
 
 

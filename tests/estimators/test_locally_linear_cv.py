@@ -142,3 +142,12 @@ def test_errors_name_the_argument(moons, arguments, message):
 def test_rows_of_one_each_cannot_be_cross_validated():
     with pytest.raises(ValueError, match="at least two distinct rows"):
         LocallyLinearSVCCV().fit([[0.0], [1.0]], [0, 1])
+
+
+def test_more_anchors_than_distinct_rows_are_as_many():
+    """Rows that differ in their label only cannot all be anchors; maps share what there is."""
+    X = np.repeat(np.random.default_rng(0).standard_normal((12, 2)), 2, axis=0)
+    y = np.tile([0, 1], 12)
+    with pytest.warns(UserWarning, match="distinct rows"):
+        model = LocallyLinearSVCCV([1, 24], search="grid", cv=2, random_state=0).fit(X, y)
+    assert len(model.anchors_) <= 12
