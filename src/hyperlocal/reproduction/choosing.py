@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,7 +40,9 @@ def choose(
         return Choice(fixed | candidates[0])
     tried = [fixed | candidate for candidate in candidates]
     error = 0.0
-    rounds = [(plan.tune_rows, n_finalists), (plan.final_rows, 1)]
+    # Among many candidates some lead by luck: at least a tenth of them is looked at again.
+    n_again = max(n_finalists, math.ceil(len(tried) / 10))
+    rounds = [(plan.tune_rows, n_again), (plan.final_rows, 1)]
     if plan.tune_rows >= min(plan.final_rows, len(y)):
         rounds = rounds[1:]
     for n_rows, n_kept in rounds:
