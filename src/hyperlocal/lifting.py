@@ -26,8 +26,10 @@ _KINDS = {np.dtype(np.float32): _core.LiftedFloat32, np.dtype(np.float64): _core
 
 # Numbers of one block's gathered rows and of its partial scores: some megabytes.
 NUMBERS_PER_BLOCK = 1 << 21
-# From this many columns on, gathering rows by anchor for a GEMM beats one compiled pass over them.
+# From this many columns on, gathering rows by anchor for a GEMM beats one compiled pass over them;
+# from half as many if the weights, which every row then reads in another place, leave the cache.
 COLUMNS_FOR_GEMM = 32
+CACHED_BYTES = 1 << 22
 # The most rows gathered for it: an anchor needs many to keep a GEMM busy.
 ROWS_FOR_GEMM = 8192
 
@@ -142,12 +144,13 @@ class LiftedRows:
     def block_size(self, n_columns: int) -> int:
         """Rows per block, such that a block's scratch memory stays small."""
         per_row = max(self.width, self.n_neighbors * n_columns)
-        most = ROWS_FOR_GEMM if n_columns >= COLUMNS_FOR_GEMM else MOST_ROWS_PER_BLOCK
+        most = ROWS_FOR_GEMM if 2 * n_columns >= COLUMNS_FOR_GEMM else MOST_ROWS_PER_BLOCK
         return max(256, min(most, NUMBERS_PER_BLOCK // max(1, per_row)))
 
     def block_scores(self, weights: np.ndarray, begin: int, end: int, out: np.ndarray) -> None:
         """Scores of rows ``begin … end-1``: one GEMM per anchor where there are many columns."""
-        if self.is_dense and weights.shape[1] >= COLUMNS_FOR_GEMM:
+        fewest = COLUMNS_FOR_GEMM if weights.nbytes < CACHED_BYTES else COLUMNS_FOR_GEMM // 2
+        if self.is_dense and weights.shape[1] >= fewest:
             self._scores_by_anchor(weights, begin, end, out)
         else:
             self.core.scores(begin, end, weights, out)
