@@ -140,7 +140,7 @@ def splits(spec: Spec, y: np.ndarray, seed: int) -> Iterator[tuple[np.ndarray, n
         return
     n_used = min(len(y), spec.most_rows)
     splitter = StratifiedShuffleSplit(
-        3 if n_used < 5_000 else 1, test_size=n_used // 4, train_size=n_used - n_used // 4,
+        3 if n_used < 10_000 else 1, test_size=n_used // 4, train_size=n_used - n_used // 4,
         random_state=seed,
     )  # fmt: skip
     yield from splitter.split(y, y)

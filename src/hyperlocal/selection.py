@@ -11,9 +11,9 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -35,6 +35,11 @@ FEWEST_ROWS = 2_000
 REDUCTION = 3
 FIRST_SHARE = 9
 FEWEST_FINALISTS = 3
+# Costs tried at first; while the largest wins, ten times as much is tried, up to the last, and as
+# long as training ends within a share of the epochs allowed (in the end it is held to more).
+FIRST_COSTS = (0.3, 3.0, 30.0)
+MOST_COST = 300.0
+EASY_SHARE = 0.2
 # Solves of the search may stop at a gap that moves no decision; the final fit has its own tol.
 SEARCH_TOL = 1e-2
 # Hundreds of anchors pay where there are few features, with linear local models.
@@ -81,6 +86,7 @@ class Outcome:
     scores: np.ndarray = field(default_factory=lambda: np.zeros(0))  # per fold of the last sample
     n_rows: int = 0  # of the last sample
     seconds: float = 0.0  # of training, per fold
+    epochs: int = 0  # of training, the most in a fold
 
     @property
     def mean(self) -> float:
@@ -215,22 +221,66 @@ class Search:
         self.rng = rng
         self.monitor = monitor
         self._n_judged = 0
+        self._anchors: dict[tuple[Any, ...], np.ndarray] = {}
+        self._last: tuple[LabelledRows, Splits] = (data, [])  # what the finalists were judged on
         self._rank = rng.random(len(data.target))  # a sample is the rows of smallest rank
 
     def run(self, settings: list[Setting], sizes: list[int], halving: bool) -> list[Outcome]:
-        """Judge all settings on the first sample, the best third of them on the next, and so on."""
+        """Judge all settings on the first sample, the best third of them on the next, and so on.
+
+        Halving has one more round before: of settings that share lifted rows, the one of middle C
+        stands for all, and half of them go on.
+        """
         outcomes = [Outcome(setting) for setting in settings]
         entrants = outcomes
         for number, size in enumerate(sizes):
             if number:
-                entrants = _best_third(entrants)
+                entrants = _best(entrants, len(entrants) // REDUCTION)
             data = part_of(self.data, self._sample(size))
             splits = self._splits(data)
+            few = splits[: max(1, len(splits) // (2 if size < FEWEST_ROWS else REDUCTION))]
+            if halving and number == 0 and size >= FEWEST_ROWS:
+                entrants = self._promising(entrants, data, few)
             if halving and len(sizes) == 1 and len(entrants) > FEWEST_FINALISTS:
-                self._judge(entrants, data, splits[: max(1, len(splits) // REDUCTION)])
-                entrants = _best_third(entrants)
+                self._judge(entrants, data, few)
+                entrants = _best(entrants, len(entrants) // REDUCTION)
             self._judge(entrants, data, splits)
-        return outcomes
+            self._last = data, splits
+        return [outcome for outcome in outcomes if outcome.n_rows]
+
+    def _promising(
+        self, outcomes: list[Outcome], data: LabelledRows, splits: Splits
+    ) -> list[Outcome]:
+        """Those whose group did well with its middle C."""
+        groups = _grouped(outcomes)
+        if len(groups) <= FEWEST_FINALISTS:
+            return outcomes
+        middle = [group[len(group) // 2] for group in groups.values()]
+        self._judge(middle, data, splits)
+        kept = {one.setting.group for one in _best(middle, len(middle) // 2)}
+        return [outcome for outcome in outcomes if outcome.setting.group in kept]
+
+    def raise_costs(self, outcomes: list[Outcome]) -> list[Outcome]:
+        """Go on to larger C for the finalists that were best with their largest, while one wins."""
+        most_epochs = EASY_SHARE * self.model.max_iter
+        while True:
+            most = max(outcome.seen for outcome in outcomes)
+            finalists = [outcome for outcome in outcomes if outcome.seen == most]
+            finalists.sort(key=lambda outcome: (outcome.mean, -outcome.setting.C))
+            best_of_group = {outcome.setting.group: outcome for outcome in finalists}
+            largest = max(outcome.setting.C for outcome in outcomes)
+            if largest > finalists[-1].setting.C or largest >= MOST_COST:
+                return outcomes
+            raised = [
+                Outcome(replace(outcome.setting, C=10 * largest))
+                for outcome in best_of_group.values()
+                if largest == outcome.setting.C and outcome.epochs <= most_epochs
+            ]
+            self._judge(raised, *self._last)
+            easy = [outcome for outcome in raised if outcome.epochs <= most_epochs]
+            if not easy:
+                return outcomes
+            outcomes = outcomes + easy
 
     def _sample(self, size: int) -> np.ndarray:
         """Rows at random, every class in its share and with at least two rows if it has them."""
@@ -248,26 +298,26 @@ class Search:
 
     def _judge(self, outcomes: list[Outcome], data: LabelledRows, splits: Splits) -> None:
         """Judge settings by the folds that they have not met yet."""
-        met = len(outcomes[0].scores) if outcomes[0].n_rows == data.X.shape[0] else 0
-        splits = splits[met:]
-        groups: dict[tuple[Any, ...], list[Outcome]] = {}
+        n_rows = data.X.shape[0]
+        by_met: dict[int, list[Outcome]] = {}
         for outcome in outcomes:
-            groups.setdefault(outcome.setting.group, []).append(outcome)
-        anchors: dict[tuple[Any, ...], np.ndarray] = {}
-        for group in groups.values():
-            group.sort(key=lambda outcome: outcome.setting.C)
-            seed = int(self.rng.integers(2**63))
-            self._judge_group(group, data, splits, anchors, seed)
-            self._n_judged += 1
-            best = max(outcome.mean for outcome in group)
-            self.monitor.epoch(self._n_judged, rows=data.X.shape[0], score=best)
+            met = len(outcome.scores) if outcome.n_rows == n_rows else 0
+            by_met.setdefault(met, []).append(outcome)
+        for met, alike in by_met.items():
+            if met == len(splits):
+                continue
+            for group in _grouped(alike).values():
+                seed = int(self.rng.integers(2**63))
+                self._judge_group(group, data, splits[met:], seed)
+                self._n_judged += 1
+                best = max(outcome.mean for outcome in group)
+                self.monitor.epoch(self._n_judged, rows=n_rows, score=best)
 
     def _judge_group(
         self,
         group: list[Outcome],
         data: LabelledRows,
         splits: Splits,
-        anchors: dict[tuple[Any, ...], np.ndarray],
         seed: int,
     ) -> None:
         first = group[0].setting
@@ -276,11 +326,13 @@ class Search:
         shared = None
         if scaler is None:
             # Anchors serve all feature maps, unless they lie among mapped features.
-            key = (first.n_anchors, first.feature_map if self.model.code_on == "features" else 0)
-            shared = _FoldRows(self._fresh(first, anchors.get(key)), data, self.workers, seed)
-            anchors[key] = shared.model._gate.anchors
+            space = first.feature_map if self.model.code_on == "features" else 0
+            key = (data.X.shape[0], first.n_anchors, space)
+            known = self._anchors.get(key)
+            shared = _FoldRows(self._fresh(first, known), data, self.workers, seed)
+            self._anchors[key] = shared.model._gate.anchors
 
-        def judge_fold(part: tuple[int, tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, float]:
+        def judge_fold(part: tuple[int, tuple[np.ndarray, np.ndarray]]) -> Judgement:
             number, (train, test) = part
             with Workers(1) as alone:
                 rows = shared
@@ -293,16 +345,18 @@ class Search:
                 return rows.judge(train, test, costs, self.scorer, alone, rng)
 
         found = self.workers.map(judge_fold, enumerate(splits))
-        scores = np.array([scores for scores, _ in found])
-        seconds = float(np.mean([seconds for _, seconds in found])) / len(costs)
+        scores = np.array([one.scores for one in found])
+        epochs = np.array([one.epochs for one in found])
+        seconds = float(np.mean([one.seconds for one in found])) / len(costs)
         for index, outcome in enumerate(group):
             before = outcome.scores if outcome.n_rows == data.X.shape[0] else np.zeros(0)
             outcome.scores = np.append(before, scores[:, index])
             outcome.n_rows, outcome.seconds = data.X.shape[0], seconds
+            outcome.epochs = max(outcome.epochs, int(epochs[:, index].max()))
 
     def _fresh(self, setting: Setting, anchors: np.ndarray | None) -> Any:
         # Of few distinct rows there are fewer anchors than were asked for.
-        given = {"n_anchors": setting.n_anchors}
+        given: dict[str, Any] = {"n_anchors": setting.n_anchors}
         if anchors is not None:
             given = {"n_anchors": "auto", "anchors": anchors}
         return clone(self.model).set_params(
@@ -311,9 +365,25 @@ class Search:
         )  # fmt: skip
 
 
-def _best_third(outcomes: list[Outcome]) -> list[Outcome]:
-    n_kept = max(FEWEST_FINALISTS, len(outcomes) // REDUCTION)
+def _grouped(outcomes: Iterable[Outcome]) -> dict[tuple[Any, ...], list[Outcome]]:
+    """Outcomes that share lifted rows, by rising C."""
+    groups: dict[tuple[Any, ...], list[Outcome]] = {}
+    for outcome in sorted(outcomes, key=lambda outcome: outcome.setting.C):
+        groups.setdefault(outcome.setting.group, []).append(outcome)
+    return groups
+
+
+def _best(outcomes: list[Outcome], n_kept: int) -> list[Outcome]:
+    n_kept = max(FEWEST_FINALISTS, n_kept)
     return sorted(outcomes, key=lambda outcome: -outcome.mean)[:n_kept]
+
+
+class Judgement(NamedTuple):
+    """What a fold tells: scores and epochs of each C, and the seconds of training them all."""
+
+    scores: list[float]
+    epochs: list[int]
+    seconds: float
 
 
 class _FoldRows:
@@ -343,14 +413,14 @@ class _FoldRows:
         scorer: Callable[..., float],
         workers: Workers,
         rng: np.random.Generator,
-    ) -> tuple[np.ndarray, float]:
-        """Scores of each C on the test rows, and the seconds it took to train them all."""
+    ) -> Judgement:
+        """Train with each C, and score on the test rows."""
         train, test = np.sort(train), np.sort(test)
         part = part_of(self.data, train)
         start = time.perf_counter()
         lifted, judges = self._lift(train, workers), self._lift(test, workers)
         labels, weights = _labels(self.data, test), self.data.sample_weight[test]
-        alpha, scores = None, []
+        alpha, scores, epochs = None, [], []
         for C in costs:
             problem = self.model._problem(lifted, part, C)
             result = dual.solve(
@@ -358,9 +428,10 @@ class _FoldRows:
                 alpha=alpha,
             )  # fmt: skip
             alpha = result.alpha
+            epochs.append(result.n_iter)
             judged = ScoredRows(self.data.classes, judges.scores(result.weights))
             scores.append(scorer(judged, np.arange(len(test)), labels, sample_weight=weights))
-        return np.array(scores), time.perf_counter() - start
+        return Judgement(scores, epochs, time.perf_counter() - start)
 
     def _lift(self, rows: np.ndarray, workers: Workers) -> Any:
         stored = take_rows(self.stored, rows)

@@ -64,7 +64,7 @@ def test_scores_are_those_of_cross_validation(monkeypatch, n_classes):
 def test_results_are_told_in_the_way_of_scikit_learn(moons):
     model = LocallyLinearSVCCV(cv=4, n_neighbors=(2, 4), search="grid", **SMALL).fit(*moons[:2])
     table = model.cv_results_
-    assert len(table["params"]) == 2 * 2 + 2 * 2 * 2  # one anchor has one neighbour
+    assert len(table["params"]) == 2 * (2 + 2 * 2)  # maps; one anchor has one neighbour
     assert {f"split{fold}_test_score" for fold in range(4)} < table.keys()
     best = table["params"][int(np.flatnonzero(table["rank_test_score"] == 1)[0])]
     assert best == model.best_params_
@@ -86,7 +86,7 @@ def test_halving_few_rows_judges_most_candidates_by_some_folds(moons):
     model = LocallyLinearSVCCV(cv=6, **SMALL).fit(*moons[:2])
     table = model.cv_results_
     judged = np.isfinite([table[f"split{fold}_test_score"] for fold in range(6)]).sum(axis=0)
-    assert sorted(judged) == [2] * 5 + [6] * 3
+    assert sorted(judged) == [3] * 5 + [6] * 3
     assert judged[table["rank_test_score"] == 1] == 6
 
 
@@ -151,3 +151,32 @@ def test_more_anchors_than_distinct_rows_are_as_many():
     with pytest.warns(UserWarning, match="distinct rows"):
         model = LocallyLinearSVCCV([1, 24], search="grid", cv=2, random_state=0).fit(X, y)
     assert len(model.anchors_) <= 12
+
+
+@pytest.mark.parametrize(
+    ("score", "highest"),
+    [(lambda C: C, 3_000), (lambda C: -abs(C - 300), 3_000), (lambda C: min(C, 3), 30)],
+    ids=["always better", "300 is best", "a tie is no gain"],
+)
+def test_costs_rise_while_the_largest_wins(monkeypatch, score, highest):
+    """By tens, up to the most; then the best is among what was tried."""
+
+    def judge(search, outcomes, *rest):
+        for outcome in outcomes:
+            outcome.scores, outcome.n_rows = np.full(3, float(score(outcome.setting.C))), 100
+
+    monkeypatch.setattr(selection, "MOST_COST", 3_000.0)
+    monkeypatch.setattr(selection.Search, "_judge", judge)
+    search = object.__new__(selection.Search)
+    search._last, search.model = (), LocallyLinearSVC()
+    settings = selection.make_settings([1, 8], [4], ["auto"], [None], 1, selection.FIRST_COSTS)
+    outcomes = [selection.Outcome(setting) for setting in settings]
+    judge(search, outcomes)
+    raised = search.raise_costs(outcomes)
+    assert max(outcome.setting.C for outcome in raised) == highest
+    assert len({outcome.setting for outcome in raised}) == len(raised)
+
+
+def test_given_costs_are_all_there_are(moons):
+    model = LocallyLinearSVCCV(6, feature_maps=(None,), Cs=(0.03, 0.3), random_state=0)
+    assert set(model.fit(*moons[:2]).cv_results_["param_C"]) == {0.03, 0.3}
