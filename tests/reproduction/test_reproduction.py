@@ -66,9 +66,8 @@ def test_tables_make_estimators():
                 settings = cell.method.fixed(cell.set.name) | candidate
                 model = make_estimator(method, settings, X, 0)[-1]
                 known = model.get_params() if hasattr(model, "get_params") else settings
-                assert set(settings) <= {*known, "components", "gamma_times_scale"} | {
-                    name.split("__")[-1] for name in known
-                }
+                common = {"components", "gamma_times_scale", "standardized"}
+                assert set(settings) <= {*known} | common | {name.split("__")[-1] for name in known}
 
 
 def test_unknown_table():
@@ -84,6 +83,15 @@ def test_gamma_in_units_of_scale():
     given = make_estimator(METHODS["svc"], {"gamma_times_scale": 1.0}, X, 0).fit(X, y)
     own = make_estimator(METHODS["svc"], {}, X, 0).fit(X, y)
     np.testing.assert_allclose(given.decision_function(X), own.decision_function(X))
+
+
+def test_standardized_rows():
+    """Features are scaled before all else, by training rows."""
+    X = np.random.default_rng(0).normal(size=(50, 4)) * 9 + 5
+    model = make_estimator(METHODS["svc"], {"standardized": True, "components": 2}, X, 0)
+    scaled = model.fit(X, np.arange(50) % 2)[0].transform(X)
+    np.testing.assert_allclose(scaled.std(axis=0), 1)
+    assert [type(step).__name__ for _, step in model.steps] == ["StandardScaler", "PCA", "SVC"]
 
 
 def test_several_settings_at_once():

@@ -1,9 +1,10 @@
 """The methods of the tables, ours and peers: one small adapter each.
 
 An adapter turns the settings of a table (plain numbers and words) into an unfitted estimator that
-uses one thread, so that seconds of different methods can be compared. Two settings are common to
-all: ``components`` puts so many principal components before the estimator (they count as part of
-its time), and ``gamma_times_scale`` gives a kernel's γ in units of scikit-learn's "scale".
+uses one thread, so that seconds of different methods can be compared. Three settings are common to
+all: ``standardized`` scales the features before the estimator, ``components`` puts so many
+principal components before it (both count as part of its time), and ``gamma_times_scale`` gives a
+kernel's γ in units of scikit-learn's "scale".
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import SGDClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from ..estimators.adaptive_neighborhood import AdaptiveNeighborhoodSVC
@@ -60,7 +62,7 @@ def make_estimator(method: Method, settings: Settings, X: np.ndarray, seed: int)
     """Return the estimator that these settings mean for these training rows."""
     settings = dict(settings)
     n_components = settings.pop("components", None)
-    steps: list[Any] = []
+    steps: list[Any] = [StandardScaler()] if settings.pop("standardized", False) else []
     if n_components is not None:
         steps.append(PCA(n_components, svd_solver="covariance_eigh", random_state=seed))
     if "gamma_times_scale" in settings:
