@@ -27,6 +27,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from common import (
+    RESULTS,
     Row,
     argument_parser,
     environment,
@@ -130,7 +131,7 @@ def over_folds(model: Any, grid: Any, X: np.ndarray, y: np.ndarray, seed: int, n
 
 NUMBERS = (5, 10, 20, 50, 100, 200)
 SELECTION_CLUSTERS = 100
-CHOOSING_ROWS, FIT_ROWS = 3_000, 10_000
+CHOOSING_ROWS, FIT_ROWS = 2_000, 6_000
 
 
 def selection(seed: int, repeats: int, quick: bool) -> Iterator[Row]:
@@ -141,7 +142,7 @@ def selection(seed: int, repeats: int, quick: bool) -> Iterator[Row]:
         for kind in ("random", "pca"):
             options: dict[str, Any] = {
                 "n_landmarks": n_landmarks, "landmarks": kind, "loss": "squared_hinge",
-                "n_jobs": 1, "max_iter": 200, "tol": 1e-2,
+                "n_jobs": 1, "max_iter": 100, "tol": 3e-2,
             }  # fmt: skip
             cost = chosen_cost(options, X[:CHOOSING_ROWS], y[:CHOOSING_ROWS], seed)
             accuracies = []
@@ -187,9 +188,10 @@ def selection_seconds(kind: str, n_landmarks: int, X: np.ndarray, seed: int) -> 
 
 def draw() -> None:
     """All pictures for which there are results."""
-    draw_epochs(read_result("figures_epochs")["rows"])
-    draw_landmarks(read_result("figures_landmarks")["rows"])
-    draw_selection(read_result("figures_selection")["rows"])
+    pictures = {"epochs": draw_epochs, "landmarks": draw_landmarks, "selection": draw_selection}
+    for part, picture in pictures.items():
+        if (RESULTS / f"figures_{part}.json").exists():
+            picture(read_result(f"figures_{part}")["rows"])
 
 
 def plain(panel: Any, title: str, across: str, up: str = "") -> None:

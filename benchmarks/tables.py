@@ -308,6 +308,7 @@ def take_over() -> None:
 # ---- pictures ------------------------------------------------------------------------------------
 
 COLUMNS = 4
+CROWDED = 30  # errors that differ by so much leave room for powers of ten only
 COLOURS = (ORANGE, BLUE, BLUE, ORANGE, *7 * (GREY,))  # in the order of the table
 
 
@@ -359,7 +360,8 @@ def draw_set(
     panel.set_xlabel("predict, µs per row", fontsize=8)
     panel.set_ylabel("test error, %", fontsize=8)
     panel.yaxis.set_major_formatter("{x:g}")
-    panel.yaxis.set_minor_formatter("{x:g}")
+    low, high = panel.get_ylim()
+    panel.yaxis.set_minor_formatter("{x:g}" if high < CROWDED * low else "")
     panel.tick_params(labelsize=7, which="both")
     panel.spines[["top", "right"]].set_visible(False)
 
