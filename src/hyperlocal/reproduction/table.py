@@ -251,6 +251,6 @@ def read_published(text: str) -> Iterator[Published]:
     """The figures of a CSV; empty fields are figures that the paper does not give."""
     names = ("error", "deviation", "fit_seconds", "predict_seconds")
     for row in csv.DictReader(text.splitlines()):
-        numbers = {name: float(row[name]) for name in names if row.get(name)}
-        words = {name: row.get(name) or "" for name in ("method", "set", "source", "note")}
-        yield Published(**words, **numbers)
+        fields: dict[str, Any] = {name: float(row[name]) for name in names if row.get(name)}
+        fields |= {name: row.get(name) or "" for name in ("method", "set", "source", "note")}
+        yield Published(**fields)
