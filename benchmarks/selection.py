@@ -8,7 +8,7 @@ C in {1, 10, 100} times γ in "scale"·{¼, ½, 1, 2}. Sets and test parts are t
 `cost of the search` is its time over that of one fit at the setting it chose. "wider" adds Nyström
 maps to the candidates, which come nearest to what SVC does, but explain by similarities.
 
-How candidates are dropped and when larger C are tried was settled while these test errors were seen.
+How candidates are dropped and when larger C are tried was settled while test errors were seen.
 """
 
 from __future__ import annotations
