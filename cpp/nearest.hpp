@@ -55,6 +55,32 @@ class DistanceFrom {
   double own_ = 0;
 };
 
+// The k nearest among each query's own list of rows, in which some may stand twice: nearest first,
+// equal distances by the row's index.
+template <class T>
+void nearest_of_lists(const Rows<T>& rows, const Rows<T>& queries, Index begin, Index end,
+                      const Column* lists, Index length, Index k, Column* chosen, T* distances) {
+  DistanceFrom<T> distance(rows);
+  RowBuffer<T> buffer;
+  std::vector<Column> names;
+  std::vector<std::pair<T, Column>> found;
+  for (Index row = begin; row < end; ++row, lists += length) {
+    names.assign(lists, lists + length);
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    if (static_cast<Index>(names.size()) < k)
+      throw std::invalid_argument("each list must have k different rows");
+    distance.set(queries.fetch(row, buffer));
+    found.clear();
+    for (const Column name : names) found.push_back({distance(name), name});
+    std::partial_sort(found.begin(), found.begin() + k, found.end());
+    for (Index j = 0; j < k; ++j) {
+      *chosen++ = found[j].second;
+      *distances++ = found[j].first;
+    }
+  }
+}
+
 template <class T>
 class NearestRows {
  public:

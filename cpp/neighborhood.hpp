@@ -250,9 +250,10 @@ class ProductMatrix {
 
 }  // namespace detail
 
-// Trained local SVMs of several centres: centre i owns the columns starts[i] … starts[i+1]-1, one
-// per class present (one in all for two-class data, none where its neighbours are of one class).
-struct LocalSvms {
+// Where the SVMs of several centres are written: centre i owns the columns starts[i] …
+// starts[i+1]-1, one per class present (one in all for two-class data, none where its neighbours
+// are of one class).
+struct TrainedSvms {
   const Index* starts;
   Column* classes;
   double* beta;  // columns × k
@@ -271,6 +272,53 @@ struct Neighborhood {
   Index n_columns() const { return n_classes == 2 ? 1 : n_classes; }
 };
 
+// What a neighbourhood says of the classes present in it, written as scores of all classes: one
+// column for two of them.
+class ClassScores {
+ public:
+  explicit ClassScores(Index n_classes) : n_classes_(n_classes) {}
+
+  std::vector<Column> present;  // that of the nearest row first
+  std::vector<double> scores;
+
+  template <class T>
+  void write_unanimous(Column label, T* out) const {
+    if (n_classes_ == 2) {
+      *out = label == 1 ? T(1) : T(-1);
+      return;
+    }
+    std::fill_n(out, n_classes_, T(-1));
+    out[label] = 1;
+  }
+
+  // Classes that are absent score below all others. Of equal best scores the one whose class comes
+  // nearest wins, by the least difference there is.
+  template <class T>
+  void write(T* out) const {
+    const Index n_present = static_cast<Index>(present.size());
+    T best = -std::numeric_limits<T>::infinity(), worst = -best;
+    Index first = 0, n_best = 0;
+    for (Index slot = 0; slot < n_present; ++slot) {
+      const T score = static_cast<T>(scores[slot]);
+      if (score > best) first = slot, n_best = 0;
+      n_best += score >= best;
+      best = std::max(best, score);
+      worst = std::min(worst, score);
+    }
+    const T winning = n_best > 1 ? std::nextafter(best, std::numeric_limits<T>::infinity()) : best;
+    if (n_classes_ == 2) {
+      *out = present[first] == 1 ? winning : -winning;
+      return;
+    }
+    std::fill_n(out, n_classes_, std::min(T(-1), worst - T(1)));
+    for (Index slot = 0; slot < n_present; ++slot)
+      out[present[slot]] = slot == first ? winning : static_cast<T>(scores[slot]);
+  }
+
+ private:
+  Index n_classes_;
+};
+
 // Solves one neighbourhood after the other; one per thread.
 template <class T>
 class NeighborhoodWorker {
@@ -283,7 +331,8 @@ class NeighborhoodWorker {
         y_(k),
         costs_(k),
         slots_(k),
-        slot_of_class_(data.n_classes, -1) {}
+        slot_of_class_(data.n_classes, -1),
+        found_(data.n_classes) {}
 
   Index n_unsolved() const { return n_unsolved_; }
 
@@ -322,80 +371,59 @@ class NeighborhoodWorker {
   const double* gram() const { return gram_.data(); }
 
   // Scores of a query whose Gram matrix is given; `decisive` is false where the nearest neighbour
-  // must decide.
-  void score(const Column* neighbors, const double* gram, bool decisive, T* out) {
+  // must decide. Where both of two rivals are present, they alone meet (`rivals` may be null).
+  void score(const Column* neighbors, const double* gram, bool decisive, const Column* rivals,
+             T* out) {
     find_classes(neighbors);
-    if (n_present() == 1 || !decisive) return write_unanimous(present_[0], out);
-    scores_.resize(present_.size());
+    if (n_present() == 1 || !decisive) return found_.write_unanimous(found_.present[0], out);
+    if (rivals != nullptr) leave_to(rivals[0], rivals[1]);
+    found_.scores.resize(found_.present.size());
     const double* cross = gram + k_ * (k_ + 1);
     for_each_problem(gram, [&](Index slot) {
       double sum = svm_.bias();
       for (Index i = 0; i < k_; ++i) sum += svm_.beta()[i] * cross[i];
-      scores_[slot] = sum;
-      if (n_present() == 2) scores_[1 - slot] = -sum;
+      found_.scores[slot] = sum;
+      if (n_present() == 2) found_.scores[1 - slot] = -sum;
     });
-    write_scores(out);
+    found_.write(out);
   }
 
   // Keeps the models of centre `c`, for which `columns_of` columns were set aside.
-  void train(const Column* neighbors, const double* gram, Index c, const LocalSvms& models) {
+  void train(const Column* neighbors, const double* gram, Index c, const TrainedSvms& models) {
     find_classes(neighbors);
     if (n_present() < 2) return;
     const bool binary = data_.n_classes == 2;
     const Index start = models.starts[c];
     for_each_problem(gram, [&](Index slot) {
-      if (binary) return keep(models, start, present_[slot], 1);
-      keep(models, start + slot, present_[slot], 1);
-      if (n_present() == 2) keep(models, start + 1 - slot, present_[1 - slot], -1);
+      if (binary) return keep(models, start, found_.present[slot], 1);
+      keep(models, start + slot, found_.present[slot], 1);
+      if (n_present() == 2) keep(models, start + 1 - slot, found_.present[1 - slot], -1);
     });
   }
 
-  // Scores of a query by the models of centre `c`; `kernel_values` are those of its neighbours.
-  void score_by_models(const Column* neighbors, Index c, const LocalSvms& models,
-                       const double* kernel_values, T* out) {
-    const Index start = models.starts[c], end = models.starts[c + 1];
-    if (start == end) return write_unanimous(data_.target[neighbors[0]], out);
-    present_.assign(models.classes + start, models.classes + end);
-    scores_.resize(present_.size());
-    for (Index column = start; column < end; ++column) {
-      const double* beta = models.beta + column * k_;
-      double sum = models.bias[column];
-#pragma omp simd reduction(+ : sum)
-      for (Index i = 0; i < k_; ++i) sum += beta[i] * kernel_values[i];
-      scores_[column - start] = sum;
-    }
-    if (data_.n_classes == 2) {  // the one column is that of class 1
-      const double score = scores_[0];
-      present_.assign(1, data_.target[neighbors[0]]);
-      present_.push_back(1 - present_[0]);
-      scores_ = {present_[0] == 1 ? score : -score, present_[0] == 1 ? -score : score};
-    }
-    write_scores(out);
-  }
-
  private:
-  Index n_present() const { return static_cast<Index>(present_.size()); }
+  Index n_present() const { return static_cast<Index>(found_.present.size()); }
 
   // Lists the classes present, that of the nearest neighbour first.
   void find_classes(const Column* neighbors) {
-    present_.clear();
+    found_.present.clear();
     for (Index i = 0; i < k_; ++i) {
       const Column label = data_.target[neighbors[i]];
       if (slot_of_class_[label] < 0) {
-        slot_of_class_[label] = static_cast<Column>(present_.size());
-        present_.push_back(label);
+        slot_of_class_[label] = static_cast<Column>(found_.present.size());
+        found_.present.push_back(label);
       }
       slots_[i] = slot_of_class_[label];
       costs_[i] = data_.costs[neighbors[i]];
     }
-    for (const Column label : present_) slot_of_class_[label] = -1;
+    for (const Column label : found_.present) slot_of_class_[label] = -1;
   }
 
   // Calls `use(slot)` after each solved problem; of two classes the larger one is positive.
   template <class Use>
   void for_each_problem(const double* gram, const Use& use) {
     const bool two = n_present() == 2;
-    const Index larger = two && present_[1] > present_[0] ? 1 : 0;
+    const Index larger = two && found_.present[1] > found_.present[0] ? 1 : 0;
     for (Index slot = two ? larger : 0; slot < (two ? larger + 1 : n_present()); ++slot) {
       for (Index i = 0; i < k_; ++i) y_[i] = slots_[i] == slot ? 1 : -1;
       const bool solved = svm_.solve(gram, k_ + 1, k_, y_.data(), costs_.data(), data_.options.tol,
@@ -405,55 +433,42 @@ class NeighborhoodWorker {
     }
   }
 
-  void keep(const LocalSvms& models, Index column, Column label, double sign) {
+  // Rows of all classes but two may have no dual variable: as if they were not there.
+  void leave_to(Column one, Column other) {
+    const std::vector<Column> all = found_.present;
+    std::vector<Column> two;
+    for (const Column label : all)
+      if (label == one || label == other) two.push_back(label);
+    if (two.size() != 2) return;
+    for (Index i = 0; i < k_; ++i) {
+      const auto place = std::find(two.begin(), two.end(), all[slots_[i]]);
+      if (place == two.end()) costs_[i] = 0;
+      slots_[i] = static_cast<Column>(place - two.begin());
+    }
+    found_.present = two;
+  }
+
+  void keep(const TrainedSvms& models, Index column, Column label, double sign) {
     models.classes[column] = label;
     models.bias[column] = sign * svm_.bias();
     for (Index i = 0; i < k_; ++i) models.beta[column * k_ + i] = sign * svm_.beta()[i];
   }
 
-  void write_unanimous(Column label, T* out) const {
-    if (data_.n_classes == 2) {
-      *out = label == 1 ? T(1) : T(-1);
-      return;
-    }
-    std::fill_n(out, data_.n_classes, T(-1));
-    out[label] = 1;
-  }
-
-  // Classes that are absent score below all others. Of equal best scores the one whose class comes
-  // nearest wins, by the least difference there is.
-  void write_scores(T* out) const {
-    T best = -std::numeric_limits<T>::infinity(), worst = -best;
-    Index first = 0, n_best = 0;
-    for (Index slot = 0; slot < n_present(); ++slot) {
-      const T score = static_cast<T>(scores_[slot]);
-      if (score > best) first = slot, n_best = 0;
-      n_best += score >= best;
-      best = std::max(best, score);
-      worst = std::min(worst, score);
-    }
-    const T winning = n_best > 1 ? std::nextafter(best, std::numeric_limits<T>::infinity()) : best;
-    if (data_.n_classes == 2) {
-      *out = present_[first] == 1 ? winning : -winning;
-      return;
-    }
-    std::fill_n(out, data_.n_classes, std::min(T(-1), worst - T(1)));
-    for (Index slot = 0; slot < n_present(); ++slot)
-      out[present_[slot]] = slot == first ? winning : static_cast<T>(scores_[slot]);
-  }
-
   const Neighborhood<T>& data_;
   Index k_;
   SmallSvm svm_;
-  std::vector<double> gram_, y_, costs_, scores_;
-  std::vector<Column> slots_, slot_of_class_, present_;
+  std::vector<double> gram_, y_, costs_;
+  std::vector<Column> slots_, slot_of_class_;
+  ClassScores found_;
   Index n_unsolved_ = 0;
 };
 
 // Scores of the queries begin … end-1, each by its own SVMs; returns how many did not converge.
+// Each query may name a few classes that are in question.
 template <class T>
 Index neighborhood_scores(const Neighborhood<T>& data, const Rows<T>& queries, Index begin,
-                          Index end, const Column* neighbors, const T* distances, Index k, T* out) {
+                          Index end, const Column* neighbors, const T* distances, Index k,
+                          const Column* rivals, T* out) {
   NeighborhoodWorker<T> worker(data, k);
   detail::ProductMatrix<T> products(data.rows, k + 1);
   RowBuffer<T> buffer;
@@ -461,7 +476,8 @@ Index neighborhood_scores(const Neighborhood<T>& data, const Rows<T>& queries, I
     const double scale = worker.scale(distances);
     const bool solves = scale > 0 && worker.columns_of(neighbors) > 0;
     if (solves) worker.fill_gram(neighbors, queries.fetch(row, buffer), scale, products);
-    worker.score(neighbors, worker.gram(), solves, out);
+    worker.score(neighbors, worker.gram(), solves, rivals, out);
+    if (rivals != nullptr) rivals += 2;
     out += data.n_columns();
   }
   return worker.n_unsolved();
@@ -473,109 +489,26 @@ Index gram_scores(const Neighborhood<T>& data, Index n, const Column* neighbors,
                   const double* grams, Index k, T* out) {
   NeighborhoodWorker<T> worker(data, k);
   for (Index row = 0; row < n; ++row) {
-    worker.score(neighbors + row * k, grams + row * (k + 1) * (k + 1), true, out);
+    worker.score(neighbors + row * k, grams + row * (k + 1) * (k + 1), true, nullptr, out);
     out += data.n_columns();
   }
   return worker.n_unsolved();
 }
 
-// Trains the SVMs of the centres begin … end-1.
+// Trains the SVMs of the centres begin … end-1; their lists, scales and columns count from `begin`.
 template <class T>
 Index train_neighborhoods(const Neighborhood<T>& data, const Rows<T>& centres, Index begin,
-                          Index end, const Column* neighbors, Index k, const LocalSvms& models) {
+                          Index end, const Column* neighbors, Index k, const TrainedSvms& models) {
   NeighborhoodWorker<T> worker(data, k);
   detail::ProductMatrix<T> products(data.rows, k + 1);
   RowBuffer<T> buffer;
-  for (Index c = begin; c < end; ++c) {
+  for (Index c = 0; c < end - begin; ++c) {
     if (models.starts[c] == models.starts[c + 1]) continue;
     const Column* own = neighbors + c * k;
-    worker.fill_gram(own, centres.fetch(c, buffer), models.scales[c], products);
+    worker.fill_gram(own, centres.fetch(begin + c, buffer), models.scales[c], products);
     worker.train(own, worker.gram(), c, models);
   }
   return worker.n_unsolved();
-}
-
-namespace detail {
-
-// Kernel values of one query after the other with the neighbours of its centre.
-template <class T>
-class CentreKernel {
- public:
-  CentreKernel(const Neighborhood<T>& data, Index k)
-      : data_(data),
-        k_(k),
-        values_(k),
-        written_out_(data.rows.is_dense() ? 0 : static_cast<std::size_t>(data.rows.width())) {}
-
-  // The first neighbour of a centre lies on it.
-  const double* values(const RowView<T>& query, const Column* neighbors, double scale) {
-    const T* x = write_out(query, T(1));
-    const bool is_rbf = data_.options.kernel == Kernel::rbf;
-    const double norm = query.is_dense() ? 0 : squared_norm(query);
-    for (Index i = 0; i < k_; ++i) {
-      const RowView<T> v = data_.rows.fetch(neighbors[i], buffer_);
-      if (!is_rbf)
-        values_[i] = exact_dot(v, x);
-      else if (v.is_dense())
-        values_[i] = squared_difference(v.values, x, v.size);
-      else
-        values_[i] = std::max(norm + squared_norm(v) - 2 * exact_dot(v, x), 0.0);
-    }
-    write_out(query, T(0));
-    if (is_rbf)
-      exp_of_negatives(values_.data(), k_, 0.5 * scale);
-    else
-      take_about_centre(neighbors, scale);
-    return values_.data();
-  }
-
- private:
-  const T* write_out(const RowView<T>& x, T factor) {
-    if (x.is_dense()) return x.values;
-    for (Index v = 0; v < x.size; ++v) written_out_[x.columns[v]] = factor * x.values[v];
-    return written_out_.data();
-  }
-
-  // (v − c)·(x − c) = (v·x − c·x) − (v·c − c·c)
-  void take_about_centre(const Column* neighbors, double scale) {
-    RowBuffer<T> other;
-    const RowView<T> centre = data_.rows.fetch(neighbors[0], other);
-    const T* c = write_out(centre, T(1));
-    const double norm = squared_norm(centre), from_centre = values_[0];
-    for (Index i = 0; i < k_; ++i) {
-      const RowView<T> v = data_.rows.fetch(neighbors[i], buffer_);
-      const double product = (values_[i] - from_centre) - (exact_dot(v, c) - norm);
-      values_[i] = kernel_value(data_.options, scale, product);
-    }
-    write_out(centre, T(0));
-  }
-
-  const Neighborhood<T>& data_;
-  Index k_;
-  std::vector<double> values_;
-  std::vector<T> written_out_;
-  RowBuffer<T> buffer_;
-};
-
-}  // namespace detail
-
-// Scores of queries by the models of their centres; nothing is trained.
-template <class T>
-void centre_scores(const Neighborhood<T>& data, const Rows<T>& queries, Index begin, Index end,
-                   const Column* centres, const Column* neighbors, Index k, const LocalSvms& models,
-                   T* out) {
-  NeighborhoodWorker<T> worker(data, k);
-  detail::CentreKernel<T> kernel(data, k);
-  RowBuffer<T> buffer;
-  for (Index row = begin; row < end; ++row) {
-    const Index c = centres[row - begin];
-    const Column* own = neighbors + c * k;
-    const double* values = nullptr;
-    if (models.starts[c] < models.starts[c + 1])
-      values = kernel.values(queries.fetch(row, buffer), own, models.scales[c]);
-    worker.score_by_models(own, c, models, values, out);
-    out += data.n_columns();
-  }
 }
 
 }  // namespace hyperlocal

@@ -29,6 +29,7 @@ struct Lanes {
   void add_product(const Lanes& other, const Lanes& factor) { value += other.value * factor.value; }
 
   void add(const Lanes& other) { value += other.value; }
+  void subtract(T number) { value -= number; }
 
   // In one fixed order: halves onto halves. (Written as a loop over lanes, it goes through memory.)
   T sum() const {
@@ -71,6 +72,9 @@ struct Lanes {
   }
   void add(const Lanes& other) {
     for (int lane = 0; lane < n; ++lane) value[lane] += other.value[lane];
+  }
+  void subtract(T number) {
+    for (int lane = 0; lane < n; ++lane) value[lane] -= number;
   }
   T sum() const {
     T sums[n];

@@ -76,6 +76,7 @@ ANY_LENGTH = [
     *(("learned sgd", "order", 0), ("gate", "anchors", 0)),
     *(("pegasos", "order", 0), ("pegasos regression", "order", 0)),
     *(("tree epoch", "order", 0), ("latent epoch", "order", 0), ("tree paths", "nodes", 1)),
+    *(("cells", "middles", 0), ("nearest of lists", "lists", 1)),
 ]
 
 
@@ -103,10 +104,15 @@ def test_other_shapes_are_refused(name, key):
         ("dual", "target", C),
         ("neighborhood", "target", C),
         ("neighborhood scores", "neighbors", N),
+        ("neighborhood scores", "rivals", C),
         ("gram scores", "neighbors", N),
-        ("local svms", "neighbors", N),
-        ("local svms", "classes", C),
-        ("local svms scores", "centres", 2),
+        ("neighborhood train", "neighbors", N),
+        ("kept svms", "nearest", N),
+        ("kept svms", "support", N),
+        ("kept svms", "classes", C),
+        ("kept svms scores", "centres", 2),
+        ("nearest of lists", "lists", N),
+        ("cells", "cells", 2),
         ("epoch", "order", N),
         ("joint epoch", "order", N),
         ("sgd", "order", N),
@@ -181,7 +187,9 @@ def test_csr_rows_have_no_negative_width():
         ("neighborhood", {"tol": 0.0}),
         ("neighborhood", {"sigma": float("nan")}),
         ("neighborhood", {"max_steps": 0}),
-        ("local svms", {"starts": np.array([0, 4, 3])}),
+        ("kept svms", {"starts": np.array([0, 4, 3])}),
+        ("kept svms", {"support_starts": np.array([0, 3, 2])}),
+        ("cells nearest", {"n_probes": 0}),
         ("sgd", {"skip": 0}),
         ("sgd", {"t0": 0.0}),
         ("sgd", {"lambda_": float("nan")}),
@@ -235,9 +243,8 @@ def test_numbers_out_of_range_are_refused(name, changed):
 
 def test_centres_are_trained_on_as_many_columns_as_they_have_classes():
     """Columns that do not fit are found before anything is written."""
-    models = CALLS["local svms"](starts=np.array([0, 2, 3]))
     with pytest.raises(ValueError, match="as many as it has classes"):
-        models.train(_core.RowsFloat64(zeros(2, D), False), 0, 2, longs(1))
+        CALLS["neighborhood train"](starts=np.array([0, 2, 3]))
 
 
 def test_crammer_singer_needs_classes():
@@ -266,7 +273,8 @@ def test_crammer_singer_needs_classes():
         ("add", "weights"),
         ("nearest finish", "chosen"),
         ("neighborhood scores", "out"),
-        ("local svms", "beta"),
+        ("neighborhood train", "beta"),
+        ("cells nearest", "chosen"),
         ("epoch", "alpha"),
         ("epoch", "reports"),
         ("check", "active"),

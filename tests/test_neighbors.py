@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from hyperlocal import neighbors
-from hyperlocal.neighbors import ExactSearch, Neighbors, TreeSearch, make_search, without_self
+from hyperlocal.neighbors import (
+    ExactSearch,
+    Neighbors,
+    TreeSearch,
+    make_search,
+    nearest_of_lists,
+    without_self,
+)
 from hyperlocal.threads import Workers
 from reference.neighborhood import nearest_rows
 from reference.problems import TOLERANCE, every_storage, make_rows
@@ -171,6 +178,19 @@ def test_the_approximate_index_is_asked(monkeypatch):
     np.testing.assert_array_equal(found.indices, nearest_rows(X, X[:5], 3)[0])
 
 
+def test_the_real_index_finds_most_neighbours():
+    """With the extra installed: nearly the same rows, in order of their distances."""
+    pytest.importorskip("pynndescent")
+    X, queries = make_rows("float32", n_rows=2000), make_rows("float32", n_rows=100, seed=1)
+    search = make_search("approximate", X, 40, 7, ONE_THREAD)
+    found = search.query(queries, 40, ONE_THREAD)
+    exact = ExactSearch(X).query(queries, 40, ONE_THREAD)
+    shared = [np.isin(a, b).mean() for a, b in zip(found.indices, exact.indices, strict=True)]
+    assert np.mean(shared) > 0.95
+    np.testing.assert_allclose(found.distances[:, 0], exact.distances[:, 0], rtol=1e-2)
+    assert (np.diff(found.distances, axis=1) >= 0).all()
+
+
 def test_queries_that_the_index_loses_are_searched_for_exactly(monkeypatch):
     """An index marks what it did not find by −1."""
     monkeypatch.setitem(sys.modules, "pynndescent", types.SimpleNamespace(NNDescent=FakeIndex))
@@ -192,6 +212,21 @@ def test_a_missing_index_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pynndescent", None)
     with pytest.raises(ImportError, match=r"hyperlocal\[approximate\]"):
         make_search("approximate", make_rows(), 3, 0, ONE_THREAD)
+
+
+@every_storage
+def test_the_nearest_of_lists_are_found(dtype, storage):
+    """Rows that stand twice in a list count once; equal distances are ordered by row."""
+    X = make_rows(dtype, storage, n_rows=60, n_features=6)
+    queries = make_rows(dtype, storage, n_rows=20, n_features=6, seed=1)
+    lists = np.random.default_rng(0).integers(60, size=(20, 30), dtype=np.int32)
+    found = nearest_of_lists(X, queries, lists, 5, ONE_THREAD)
+    for query, own, chosen in zip(written_out(queries), lists, found.indices, strict=True):
+        own = np.unique(own)
+        expected, _ = nearest_rows(written_out(X)[own], query[None], 5)
+        np.testing.assert_array_equal(chosen, own[expected[0]])
+    with pytest.raises(ValueError, match="k different rows"):
+        nearest_of_lists(X, queries, np.zeros((20, 3), np.int32), 2, ONE_THREAD)
 
 
 def test_own_rows_are_left_out():

@@ -1,9 +1,14 @@
 #include "neighborhood.hpp"
 
+#include <nanobind/stl/optional.h>
+
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "bindings/bind.hpp"
 #include "bindings/bound_rows.hpp"
+#include "kept_svms.hpp"
 
 namespace hyperlocal::bindings {
 
@@ -47,55 +52,73 @@ struct BoundNeighborhood {
                   "neighbour out of bounds");
   }
 
-  void require_out(const Matrix<T>& out, Index n) const {
-    require(size(out, 0) == n && size(out, 1) == data.n_columns(), "out has the wrong shape");
-  }
-};
-
-template <class T>
-struct BoundLocalSvms {
-  const BoundNeighborhood<T>& neighborhood;
-  Matrix<const Column> neighbors;
-  Vector<const Index> starts;
-  Vector<Column> classes;
-  Matrix<double> beta;
-  Vector<double> bias;
-  Vector<const double> scales;
-  LocalSvms models;
-
-  BoundLocalSvms(const BoundNeighborhood<T>& source, Matrix<const Column> lists,
-                 Vector<const Index> begins, Vector<Column> labels, Matrix<double> weights,
-                 Vector<double> biases, Vector<const double> scale)
-      : neighborhood(source),
-        neighbors(lists),
-        starts(begins),
-        classes(labels),
-        beta(weights),
-        bias(biases),
-        scales(scale),
-        models{begins.data(), labels.data(), weights.data(), biases.data(), scale.data()} {
-    const Index n = size(lists, 0), n_columns = size(labels);
-    source.require_neighbors(lists, n);
-    require(size(begins) == n + 1 && size(scale) == n, "one start and scale per centre");
-    require(size(biases) == n_columns && size(weights, 0) == n_columns &&
-                size(weights, 1) == size(lists, 1),
-            "one bias and one weight per neighbour for each column");
-    require(begins.data()[0] == 0 && begins.data()[n] == n_columns &&
-                std::is_sorted(begins.data(), begins.data() + n + 1),
-            "starts must span the columns");
-    require_below(labels.data(), n_columns, 0, source.data.n_classes, "class out of bounds");
-  }
-
-  // Before they are written to; to read them, the bounds above are enough.
-  void require_columns(Index begin, Index end) const {
-    NeighborhoodWorker<T> worker(neighborhood.data, size(neighbors, 1));
-    for (Index c = begin; c < end; ++c) {
+  void require_columns(const Matrix<const Column>& neighbors,
+                       const Vector<const Index>& starts) const {
+    NeighborhoodWorker<T> worker(data, size(neighbors, 1));
+    for (Index c = 0; c < size(neighbors, 0); ++c) {
       const Index columns = starts.data()[c + 1] - starts.data()[c];
       require(
           columns == 0 || columns == worker.columns_of(neighbors.data() + c * size(neighbors, 1)),
           "a centre has no columns, or as many as it has classes");
     }
   }
+
+  void require_out(const Matrix<T>& out, Index n) const {
+    require(size(out, 0) == n && size(out, 1) == data.n_columns(), "out has the wrong shape");
+  }
+};
+
+inline void require_starts(const Vector<const Index>& starts, Index n, Index end) {
+  require(size(starts) == n + 1 && starts.data()[0] == 0 && starts.data()[n] == end &&
+              std::is_sorted(starts.data(), starts.data() + n + 1),
+          "starts must span what they cut");
+}
+
+template <class T>
+struct BoundKeptSvms {
+  const BoundNeighborhood<T>& neighborhood;
+  Vector<const Column> nearest;
+  Vector<const double> scales;
+  Vector<const Index> starts;
+  Vector<const Column> classes;
+  Vector<const double> bias;
+  Vector<const Index> support_starts;
+  Vector<const Column> support;
+  Vector<const T> beta;
+  std::vector<Index> beta_starts;
+  KeptSvms<T> models;
+
+  BoundKeptSvms(const BoundNeighborhood<T>& source, Vector<const Column> on_centre,
+                Vector<const double> scale, Vector<const Index> begins, Vector<const Column> labels,
+                Vector<const double> biases, Vector<const Index> support_begins,
+                Vector<const Column> rows, Vector<const T> weights)
+      : neighborhood(source),
+        nearest(on_centre),
+        scales(scale),
+        starts(begins),
+        classes(labels),
+        bias(biases),
+        support_starts(support_begins),
+        support(rows),
+        beta(weights),
+        beta_starts(on_centre.shape(0) + 1, 0) {
+    const Index n = n_centres(), n_columns = size(labels), n_rows = source.source.rows.n_rows();
+    require(size(scale) == n && size(biases) == n_columns,
+            "one scale per centre and one bias per column");
+    require_starts(begins, n, n_columns);
+    require_starts(support_begins, n, size(rows));
+    require_below(on_centre.data(), n, 0, n_rows, "nearest row out of bounds");
+    require_below(rows.data(), size(rows), 0, n_rows, "support vector out of bounds");
+    require_below(labels.data(), n_columns, 0, source.data.n_classes, "class out of bounds");
+    models = {on_centre.data(),      scale.data(), begins.data(),      labels.data(), biases.data(),
+              support_begins.data(), rows.data(),  beta_starts.data(), weights.data()};
+    for (Index c = 0; c < n; ++c)
+      beta_starts[c + 1] = beta_starts[c] + models.n_columns(c) * models.n_support(c);
+    require(beta_starts[n] == size(weights), "one weight per column and support vector");
+  }
+  BoundKeptSvms(const BoundKeptSvms&) = delete;  // the models point into this object
+
+  Index n_centres() const { return size(nearest); }
 };
 
 template <class T>
@@ -109,22 +132,26 @@ void bind(nb::module_& m, const char* name, const char* models_name) {
       .def(
           "scores",
           [](const Bound& b, const BoundRows<T>& queries, Index begin, Index end,
-             Matrix<const Column> neighbors, Matrix<const T> distances, Matrix<T> out,
-             Vector<Index> n_unsolved) {
+             Matrix<const Column> neighbors, Matrix<const T> distances,
+             std::optional<Matrix<const Column>> rivals, Matrix<T> out, Vector<Index> n_unsolved) {
             require_range(queries.rows.n_rows(), begin, end);
             const Index n = end - begin, k = size(neighbors, 1);
             b.require_like(queries);
             b.require_neighbors(neighbors, n);
             b.require_out(out, n);
             require(size(distances, 0) == n && size(distances, 1) == k, "one distance each");
+            if (rivals.has_value()) {
+              require(size(*rivals, 0) == n && size(*rivals, 1) == 2, "two rivals per query");
+              require_below(rivals->data(), 2 * n, 0, b.data.n_classes, "rival out of bounds");
+            }
             require(size(n_unsolved) == 1, "n_unsolved is one number");
             nb::gil_scoped_release release;
-            *n_unsolved.data() +=
-                neighborhood_scores(b.data, queries.rows, begin, end, neighbors.data(),
-                                    distances.data(), k, out.data());
+            *n_unsolved.data() += neighborhood_scores(
+                b.data, queries.rows, begin, end, neighbors.data(), distances.data(), k,
+                rivals.has_value() ? rivals->data() : nullptr, out.data());
           },
           "queries"_a, "begin"_a, "end"_a, "neighbors"_a.noconvert(), "distances"_a.noconvert(),
-          "out"_a.noconvert(), "n_unsolved"_a.noconvert())
+          "rivals"_a.noconvert().none(), "out"_a.noconvert(), "n_unsolved"_a.noconvert())
       .def(
           "gram_scores",
           [](const Bound& b, Matrix<const Column> neighbors, Array<const double, 3> grams,
@@ -140,29 +167,41 @@ void bind(nb::module_& m, const char* name, const char* models_name) {
                 gram_scores(b.data, n, neighbors.data(), grams.data(), k, out.data());
           },
           "neighbors"_a.noconvert(), "grams"_a.noconvert(), "out"_a.noconvert(),
-          "n_unsolved"_a.noconvert());
-  using Models = BoundLocalSvms<T>;
-  nb::class_<Models>(m, models_name)
-      .def(nb::init<const Bound&, Matrix<const Column>, Vector<const Index>, Vector<Column>,
-                    Matrix<double>, Vector<double>, Vector<const double>>(),
-           "neighborhood"_a, "neighbors"_a.noconvert(), "starts"_a.noconvert(),
-           "classes"_a.noconvert(), "beta"_a.noconvert(), "bias"_a.noconvert(),
-           "scales"_a.noconvert(), nb::keep_alive<1, 2>())
+          "n_unsolved"_a.noconvert())
       .def(
           "train",
-          [](Models& b, const BoundRows<T>& centres, Index begin, Index end,
-             Vector<Index> n_unsolved) {
-            b.neighborhood.require_like(centres);
-            require_range(size(b.neighbors, 0), begin, end);
-            require(centres.rows.n_rows() == size(b.neighbors, 0), "one row per centre");
+          [](const Bound& b, const BoundRows<T>& centres, Index begin, Index end,
+             Matrix<const Column> neighbors, Vector<const double> scales,
+             Vector<const Index> starts, Vector<Column> classes, Matrix<double> beta,
+             Vector<double> bias, Vector<Index> n_unsolved) {
+            require_range(centres.rows.n_rows(), begin, end);
+            const Index n = end - begin, k = size(neighbors, 1), n_columns = size(classes);
+            b.require_like(centres);
+            b.require_neighbors(neighbors, n);
+            require(size(scales) == n, "one scale per centre");
+            require_starts(starts, n, n_columns);
+            require(size(bias) == n_columns && size(beta, 0) == n_columns && size(beta, 1) == k,
+                    "one bias and one weight per neighbour for each column");
+            b.require_columns(neighbors, starts);
             require(size(n_unsolved) == 1, "n_unsolved is one number");
-            b.require_columns(begin, end);
+            const TrainedSvms models{starts.data(), classes.data(), beta.data(), bias.data(),
+                                     scales.data()};
             nb::gil_scoped_release release;
             *n_unsolved.data() +=
-                train_neighborhoods(b.neighborhood.data, centres.rows, begin, end,
-                                    b.neighbors.data(), size(b.neighbors, 1), b.models);
+                train_neighborhoods(b.data, centres.rows, begin, end, neighbors.data(), k, models);
           },
-          "centres"_a, "begin"_a, "end"_a, "n_unsolved"_a.noconvert())
+          "centres"_a, "begin"_a, "end"_a, "neighbors"_a.noconvert(), "scales"_a.noconvert(),
+          "starts"_a.noconvert(), "classes"_a.noconvert(), "beta"_a.noconvert(),
+          "bias"_a.noconvert(), "n_unsolved"_a.noconvert());
+  using Models = BoundKeptSvms<T>;
+  nb::class_<Models>(m, models_name)
+      .def(nb::init<const Bound&, Vector<const Column>, Vector<const double>, Vector<const Index>,
+                    Vector<const Column>, Vector<const double>, Vector<const Index>,
+                    Vector<const Column>, Vector<const T>>(),
+           "neighborhood"_a, "nearest"_a.noconvert(), "scales"_a.noconvert(),
+           "starts"_a.noconvert(), "classes"_a.noconvert(), "bias"_a.noconvert(),
+           "support_starts"_a.noconvert(), "support"_a.noconvert(), "beta"_a.noconvert(),
+           nb::keep_alive<1, 2>())
       .def(
           "scores",
           [](const Models& b, const BoundRows<T>& queries, Index begin, Index end,
@@ -171,11 +210,10 @@ void bind(nb::module_& m, const char* name, const char* models_name) {
             b.neighborhood.require_like(queries);
             b.neighborhood.require_out(out, end - begin);
             require(size(centres) == end - begin, "one centre per query");
-            require_below(centres.data(), size(centres), 0, size(b.neighbors, 0),
-                          "centre out of bounds");
+            require_below(centres.data(), size(centres), 0, b.n_centres(), "centre out of bounds");
             nb::gil_scoped_release release;
-            centre_scores(b.neighborhood.data, queries.rows, begin, end, centres.data(),
-                          b.neighbors.data(), size(b.neighbors, 1), b.models, out.data());
+            kept_scores(b.neighborhood.data, b.models, queries.rows, begin, end, centres.data(),
+                        out.data());
           },
           "queries"_a, "begin"_a, "end"_a, "centres"_a.noconvert(), "out"_a.noconvert());
 }
@@ -187,8 +225,8 @@ void bind_neighborhood(nb::module_& m) {
       .value("linear", Kernel::linear)
       .value("poly", Kernel::poly)
       .value("rbf", Kernel::rbf);
-  bind<float>(m, "NeighborhoodFloat32", "LocalSvmsFloat32");
-  bind<double>(m, "NeighborhoodFloat64", "LocalSvmsFloat64");
+  bind<float>(m, "NeighborhoodFloat32", "KeptSvmsFloat32");
+  bind<double>(m, "NeighborhoodFloat64", "KeptSvmsFloat64");
 }
 
 }  // namespace hyperlocal::bindings

@@ -216,6 +216,31 @@ class _Nearest:
 class NearestFloat32(_Nearest): ...
 class NearestFloat64(_Nearest): ...
 
+def nearest_of_lists(
+    rows: _Rows,
+    queries: _Rows,
+    begin: int,
+    end: int,
+    lists: Array,
+    chosen: Array,
+    distances: Array,
+) -> None: ...
+
+class _Cells:
+    def __init__(self, points: Array, cells: Array, middles: Array) -> None: ...
+    def nearest(
+        self,
+        queries: _Rows,
+        begin: int,
+        end: int,
+        n_probes: int,
+        chosen: Array,
+        distances: Array,
+    ) -> None: ...
+
+class CellsFloat32(_Cells): ...
+class CellsFloat64(_Cells): ...
+
 class _Neighborhood:
     def __init__(
         self,
@@ -237,32 +262,47 @@ class _Neighborhood:
         end: int,
         neighbors: Array,
         distances: Array,
+        rivals: Array | None,
         out: Array,
         n_unsolved: Array,
     ) -> None: ...
     def gram_scores(
         self, neighbors: Array, grams: Array, out: Array, n_unsolved: Array
     ) -> None: ...
-
-class NeighborhoodFloat32(_Neighborhood): ...
-class NeighborhoodFloat64(_Neighborhood): ...
-
-class _LocalSvms:
-    def __init__(
+    def train(
         self,
-        neighborhood: _Neighborhood,
+        centres: _Rows,
+        begin: int,
+        end: int,
         neighbors: Array,
+        scales: Array,
         starts: Array,
         classes: Array,
         beta: Array,
         bias: Array,
-        scales: Array,
+        n_unsolved: Array,
     ) -> None: ...
-    def train(self, centres: _Rows, begin: int, end: int, n_unsolved: Array) -> None: ...
+
+class NeighborhoodFloat32(_Neighborhood): ...
+class NeighborhoodFloat64(_Neighborhood): ...
+
+class _KeptSvms:
+    def __init__(
+        self,
+        neighborhood: _Neighborhood,
+        nearest: Array,
+        scales: Array,
+        starts: Array,
+        classes: Array,
+        bias: Array,
+        support_starts: Array,
+        support: Array,
+        beta: Array,
+    ) -> None: ...
     def scores(self, queries: _Rows, begin: int, end: int, centres: Array, out: Array) -> None: ...
 
-class LocalSvmsFloat32(_LocalSvms): ...
-class LocalSvmsFloat64(_LocalSvms): ...
+class KeptSvmsFloat32(_KeptSvms): ...
+class KeptSvmsFloat64(_KeptSvms): ...
 
 def pegasos_epoch(
     rows: _Rows,

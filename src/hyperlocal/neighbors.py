@@ -25,6 +25,7 @@ ALGORITHMS = ("exact", "tree", "approximate")
 _KINDS = {np.dtype(np.float32): _core.NearestFloat32, np.dtype(np.float64): _core.NearestFloat64}
 
 QUERIES_PER_BLOCK = 256
+FEWEST_QUERIES_PER_BLOCK = 16
 ROWS_PER_TILE = 4096
 NUMBERS_PER_SPARSE_BLOCK = 1 << 22
 # Products are taken about the rows' mean if that lies farther from the origin than this many times
@@ -152,13 +153,15 @@ class ExactSearch(_SavedAsRows):
             search.finish(rows, queries, begin, found.indices[begin:end], distances, bounds)
             is_sure[begin:end] = points.farthest_key(distances[:, -1]) < bounds
 
-        workers.map(search_block, row_blocks(n_queries, self._block_size()))
+        workers.map(search_block, row_blocks(n_queries, self._block_size(n_queries)))
         return found, is_sure
 
-    def _block_size(self) -> int:
+    def _block_size(self, n_queries: int) -> int:
+        # Few queries are cut too, so that they occupy all threads.
+        size = min(QUERIES_PER_BLOCK, max(FEWEST_QUERIES_PER_BLOCK, n_queries // 8))
         if not sp.issparse(self.X):
-            return QUERIES_PER_BLOCK
-        return max(1, min(QUERIES_PER_BLOCK, NUMBERS_PER_SPARSE_BLOCK // self.X.shape[1]))
+            return size
+        return max(1, min(size, NUMBERS_PER_SPARSE_BLOCK // self.X.shape[1]))
 
 
 @dataclass(frozen=True)
@@ -342,6 +345,34 @@ class ApproximateSearch:
             exact = ExactSearch(self._X, workers).query(take_rows(X, lost), k, workers)
             found.indices[lost], found.distances[lost] = exact.indices, exact.distances
         return found
+
+
+def nearest_of_lists(
+    rows: Any, queries: Any, lists: np.ndarray, k: int, workers: Workers
+) -> Neighbors:
+    """The ``k`` nearest among each query's own list of rows, in which some may stand twice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.neighbors import nearest_of_lists
+    >>> from hyperlocal.threads import Workers
+    >>> rows, lists = np.array([[0.0], [3.0], [1.0]]), np.array([[1, 0, 1]], np.int32)
+    >>> nearest_of_lists(rows, np.array([[0.9]]), lists, 2, Workers()).indices.tolist()
+    [[0, 1]]
+    """
+    n_queries = queries.shape[0]
+    found = Neighbors(np.empty((n_queries, k), np.int32), np.empty((n_queries, k), rows.dtype))
+    among, asked = core_rows(rows), core_rows(queries)
+
+    def search_block(block: tuple[int, int]) -> None:
+        part = slice(*block)
+        _core.nearest_of_lists(
+            among, asked, *block, lists[part], found.indices[part], found.distances[part]
+        )
+
+    workers.map(search_block, row_blocks(n_queries, FEWEST_QUERIES_PER_BLOCK))
+    return found
 
 
 def _ordered(indices: np.ndarray, distances: np.ndarray, dtype: Any) -> Neighbors:

@@ -86,18 +86,29 @@ def neighborhood():
     )  # fmt: skip
 
 
-CENTRES = {
-    "neighbors": np.array([[0, 1, 2], [0, 3, 3]], np.int32),  # of three classes, and of one
+CENTRES = {  # of three classes, and of one
+    "neighbors": np.array([[0, 1, 2], [0, 3, 3]], np.int32),
+    "scales": np.ones(2),
     "starts": np.array([0, 3, 3]),
     "classes": np.arange(3, dtype=np.int32),
     "beta": zeros(3, 3),
     "bias": zeros(3),
-    "scales": np.ones(2),
+}
+KEPT = {key: CENTRES[key] for key in ("scales", "starts", "classes", "bias")} | {
+    "nearest": np.array([0, 3], np.int32),
+    "support_starts": np.array([0, 2, 2]),
+    "support": np.array([0, 2], np.int32),
+    "beta": zeros(6),
+}
+POINTS = {
+    "points": zeros(4, D),
+    "cells": np.array([1, 0, 0, 1], np.int32),
+    "middles": zeros(2, D),
 }
 
 
-def local_svms():
-    return _core.LocalSvmsFloat64(neighborhood(), **{k: v.copy() for k, v in CENTRES.items()})
+def kept_svms():
+    return _core.KeptSvmsFloat64(neighborhood(), **{k: v.copy() for k, v in KEPT.items()})
 
 
 class Call:
@@ -202,20 +213,29 @@ CALLS = {
     ),
     "neighborhood scores": Call(
         lambda: neighborhood().scores, queries=rows, begin=1, end=3, neighbors=ints(2, 4) + 1,
-        distances=np.ones((2, 4)), out=zeros(2, C), n_unsolved=longs(1),
+        distances=np.ones((2, 4)), rivals=ints(2, 2), out=zeros(2, C), n_unsolved=longs(1),
     ),
     "gram scores": Call(
         lambda: neighborhood().gram_scores, neighbors=ints(2, 4), grams=zeros(2, 5, 5),
         out=zeros(2, C), n_unsolved=longs(1),
     ),
-    "local svms": Call(lambda: _core.LocalSvmsFloat64, neighborhood=neighborhood, **CENTRES),
-    "local svms train": Call(
-        lambda: local_svms().train, centres=lambda: _core.RowsFloat64(zeros(2, D), False),
-        begin=0, end=2, n_unsolved=longs(1),
+    "neighborhood train": Call(
+        lambda: neighborhood().train, centres=lambda: _core.RowsFloat64(zeros(2, D), False),
+        begin=0, end=2, **CENTRES, n_unsolved=longs(1),
     ),
-    "local svms scores": Call(
-        lambda: local_svms().scores, queries=rows, begin=1, end=4,
+    "kept svms": Call(lambda: _core.KeptSvmsFloat64, neighborhood=neighborhood, **KEPT),
+    "kept svms scores": Call(
+        lambda: kept_svms().scores, queries=rows, begin=1, end=4,
         centres=np.array([0, 1, 0], np.int32), out=zeros(3, C),
+    ),
+    "nearest of lists": Call(
+        lambda: _core.nearest_of_lists, rows=rows, queries=rows, begin=1, end=3,
+        lists=np.array([[0, 1, 2], [3, 3, 1]], np.int32), chosen=ints(2, 2), distances=zeros(2, 2),
+    ),
+    "cells": Call(lambda: _core.CellsFloat64, **POINTS),
+    "cells nearest": Call(
+        lambda: _core.CellsFloat64(*POINTS.values()).nearest, queries=rows, begin=1, end=3,
+        n_probes=1, chosen=ints(2, 3), distances=zeros(2, 3),
     ),
 }  # fmt: skip
 CALLS |= {
@@ -292,7 +312,8 @@ MADE = {
     "gate": _core.MovingGateFloat64,
     "nearest": _core.NearestFloat64,
     "neighborhood": _core.NeighborhoodFloat64,
-    "local svms": _core.LocalSvmsFloat64,
+    "kept svms": _core.KeptSvmsFloat64,
+    "cells": _core.CellsFloat64,
     "tree epoch": tuple,
     "tree gradient": tuple,
     "latent epoch": float,

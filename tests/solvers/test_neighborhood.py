@@ -31,6 +31,16 @@ def make_task(n_classes=3, n_rows=80, n_queries=25, k=14, n_features=4, seed=0):
     return X, target.astype(np.int32), costs, queries, neighbors
 
 
+def dual_variables(models, centre, n_rows):
+    """Those of a centre's columns, written out for all rows."""
+    support = models.support[slice(*models.support_starts[centre : centre + 2])]
+    sizes = np.diff(models.starts) * np.diff(models.support_starts)
+    begin = sizes[:centre].sum()
+    beta = np.zeros((np.diff(models.starts)[centre], n_rows))
+    beta[:, support] = models.beta[begin : begin + sizes[centre]].reshape(len(beta), len(support))
+    return beta
+
+
 def solve(X, target, costs, n_classes, queries, k, options, workers=ONE_THREAD):
     solver = NeighborhoodSolver(X, target, costs, n_classes, options)
     return solver.scores(queries, ExactSearch(X).query(queries, k, workers), workers)
@@ -73,7 +83,8 @@ def test_dual_objectives_are_those_of_libsvm(kernel, seed, k, n_classes):
         models, n_unsolved = solver.train(query[None], found, ONE_THREAD)
         assert n_unsolved == 0
         gram = reference.kernel_matrix(rows, query, kernel, 2.0)[:-1, :-1]
-        for label, beta, bias in zip(models.classes, models.beta, models.bias, strict=True):
+        columns = dual_variables(models, 0, k + 1)
+        for label, beta, bias in zip(models.classes, columns, models.bias, strict=True):
             y = np.where(labels == label, 1, -1)
             expected, expected_bias = reference.solve(gram, y, weights)
             best = reference.dual_objective(gram, y, expected)
@@ -93,12 +104,13 @@ def test_dual_variables_are_feasible(kernel, seed):
     found = ExactSearch(X).query(X[:5], 20, ONE_THREAD)
     models, _ = solver.train(X[:5], found, ONE_THREAD)
     for c in range(5):
-        for column in range(models.starts[c], models.starts[c + 1]):
-            near = models.neighbors[c]
-            alpha = models.beta[column] * np.where(target[near] == models.classes[column], 1, -1)
+        columns = dual_variables(models, c, len(X))
+        assert (columns[:, np.setdiff1d(np.arange(len(X)), found.indices[c])] == 0).all()
+        for label, beta in zip(models.classes[models.starts[c] :], columns, strict=False):
+            alpha = beta * np.where(target == label, 1, -1)
             assert alpha.min() >= 0
-            assert (alpha <= costs[near]).all()
-            assert abs(models.beta[column].sum()) < 1e-9 * costs.max()
+            assert (alpha <= costs).all()
+            assert abs(beta.sum()) < 1e-9 * costs.max()
 
 
 def test_scores_do_not_depend_on_threads():
@@ -126,6 +138,26 @@ def test_absent_classes_score_below_all_present():
     present = scores[:, 1:4]
     assert (scores[:, [0, 4]] <= -1).all()
     assert (scores[:, [0, 4]].max(axis=1) < present.max(axis=1)).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rivals_meet_alone(n_classes):
+    """Two classes score as if the neighbours were theirs alone; unless one of the two is absent."""
+    X, target, costs, queries, neighbors = make_task(n_classes)
+    solver = NeighborhoodSolver(X, target, costs, n_classes, make_options(sigma=0.7))
+    found = ExactSearch(X).query(queries, 14, ONE_THREAD)
+    all_scores, _ = solver.scores(queries, found, ONE_THREAD)
+    rivals = np.tile(np.array([n_classes - 1, 0], np.int32), (len(queries), 1))
+    scores, _ = solver.scores(queries, found, ONE_THREAD, rivals)
+    meet = np.array([{0, n_classes - 1} <= set(target[near]) for near in neighbors])
+    assert 0 < meet.sum() < len(queries)
+    np.testing.assert_array_equal(scores[~meet], all_scores[~meet])
+    for query, near, found_scores in zip(queries[meet], neighbors[meet], scores[meet], strict=True):
+        near = near[target[near] != 1] if n_classes == 3 else near
+        expected = reference.scores(
+            X, target, costs, n_classes, query[None], near[None], "rbf", 0.7
+        )  # fmt: skip
+        np.testing.assert_allclose(found_scores, expected[0], atol=1e-5)
 
 
 @pytest.mark.parametrize("order", [[0, 1], [1, 0]])

@@ -2,6 +2,7 @@
 
 import hyperlocal
 
+from ..cells import CellSearch
 from ..clusters import ClustererGate
 from ..code_space import CodeSpace
 from ..estimators.stability import BoundTerms
@@ -20,10 +21,10 @@ from ..validation import LabelledRows, RowOrigin
 
 _ESTIMATORS = [getattr(hyperlocal, name) for name in hyperlocal.__all__]
 _PARTS = [
-    AdditiveKernelMap, AnchorEpoch, BiasOnlyMap, BoundTerms, ClustererGate, CodeSpace, ConstantGate,
-    EarlierStage, ExactSearch, FeatureMap, Gate, Kernel, KernelOptions, LabelledRows, LandmarkMap,
-    LocalSvms, PegasosState, QuadraticMap, RowOrigin, SgdState, TransformerMap, TreeSearch,
-    libsvm.Kernel, libsvm.KernelMachine,
+    AdditiveKernelMap, AnchorEpoch, BiasOnlyMap, BoundTerms, CellSearch, ClustererGate, CodeSpace,
+    ConstantGate, EarlierStage, ExactSearch, FeatureMap, Gate, Kernel, KernelOptions, LabelledRows,
+    LandmarkMap, LocalSvms, PegasosState, QuadraticMap, RowOrigin, SgdState, TransformerMap,
+    TreeSearch, libsvm.Kernel, libsvm.KernelMachine,
 ]  # fmt: skip
 
 #: What to trust when a model of this library is loaded by skops:

@@ -20,7 +20,7 @@ from ..validation import row_keys
 ROWS_PER_CENTRE = 2
 # The inner part of a neighbourhood: a few rows where classes meet, else a share of it.
 INNER_ROWS = 3
-INNER_SHARE_OF_ONE_CLASS = 0.2
+INNER_SHARE_OF_ONE_CLASS = 0.5
 CANDIDATES_PER_ROUND = 256
 
 

@@ -8,7 +8,7 @@ centres for use by many queries.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,14 @@ from ..threads import Workers, row_blocks
 KERNELS = ("rbf", "linear", "poly")
 
 _SOLVERS = {
-    np.dtype(np.float32): (_core.NeighborhoodFloat32, _core.LocalSvmsFloat32),
-    np.dtype(np.float64): (_core.NeighborhoodFloat64, _core.LocalSvmsFloat64),
+    np.dtype(np.float32): (_core.NeighborhoodFloat32, _core.KeptSvmsFloat32),
+    np.dtype(np.float64): (_core.NeighborhoodFloat64, _core.KeptSvmsFloat64),
 }
 
-QUERIES_PER_BLOCK = 64
+# Small enough that the few queries for which kept models are in doubt occupy all threads.
+QUERIES_PER_BLOCK = 8
+CENTRES_PER_BLOCK = 64
+KEPT_QUERIES_PER_BLOCK = 256
 NUMBERS_PER_GRAM_BLOCK = 1 << 21
 
 
@@ -54,29 +57,36 @@ class KernelOptions:
 
 @dataclass(frozen=True)
 class LocalSvms:
-    """The trained models of centres.
+    """The trained models of centres: their support vectors.
 
     Attributes
     ----------
     neighbors : ndarray of int32, shape (n_centres, k)
-        The rows that each centre was trained on, nearest first.
+        The rows that each centre was trained on, nearest first. The first one lies on it.
+    scales : ndarray of shape (n_centres,)
+        ``1/σ²``.
     starts : ndarray of int64, shape (n_centres + 1,)
         Centre ``i`` owns the columns ``starts[i] … starts[i+1] − 1``: one per class present, one in
         all for two-class data, none where one class is present.
     classes : ndarray of int32, shape (n_columns,)
-    beta : ndarray of shape (n_columns, k)
-        Signed dual variables ``y_i α_i``.
     bias : ndarray of shape (n_columns,)
-    scales : ndarray of shape (n_centres,)
-        ``1/σ²``.
+    support_starts : ndarray of int64, shape (n_centres + 1,)
+        Where each centre's support vectors begin.
+    support : ndarray of int32, shape (n_support,)
+        Training rows with a dual variable in any column of the centre.
+    beta : ndarray of shape (n_numbers,)
+        Signed dual variables ``y_i α_i``: for one centre after the other, columns × support
+        vectors.
     """
 
     neighbors: np.ndarray
+    scales: np.ndarray
     starts: np.ndarray
     classes: np.ndarray
-    beta: np.ndarray
     bias: np.ndarray
-    scales: np.ndarray
+    support_starts: np.ndarray
+    support: np.ndarray
+    beta: np.ndarray
 
     @property
     def n_centres(self) -> int:
@@ -107,14 +117,31 @@ class NeighborhoodSolver:
             core_rows(X), target, costs, n_classes, getattr(_core.Kernel, kernel),
             options.sigma, options.degree, options.coef0, options.tol, options.max_steps,
         )  # fmt: skip
+        self._kept: tuple[LocalSvms, Any] | None = None
 
     @property
     def n_columns(self) -> int:
         """Columns of scores: one for two classes, else one per class."""
         return 1 if self.n_classes == 2 else self.n_classes
 
-    def scores(self, queries: Any, found: Neighbors, workers: Workers) -> tuple[np.ndarray, int]:
+    def scores(
+        self,
+        queries: Any,
+        found: Neighbors,
+        workers: Workers,
+        rivals: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, int]:
         """Scores of queries, each by SVMs on its own neighbours.
+
+        Parameters
+        ----------
+        queries : ndarray or CSR of shape (n_queries, n_features)
+        found : Neighbors
+        workers : Workers
+        rivals : ndarray of int32, shape (n_queries, 2), or None
+            Two classes that alone are in question. If both are among a query's neighbours, one SVM
+            of their rows decides, and the other classes count as absent. (A kernel that is a
+            function ignores this.)
 
         Returns
         -------
@@ -132,7 +159,7 @@ class NeighborhoodSolver:
             unsolved = np.zeros(1, np.int64)
             self._core.scores(
                 rows, begin, end, found.indices[begin:end], found.distances[begin:end],
-                out[begin:end], unsolved,
+                None if rivals is None else rivals[begin:end], out[begin:end], unsolved,
             )  # fmt: skip
             return int(unsolved[0])
 
@@ -205,20 +232,29 @@ class NeighborhoodSolver:
         n_centres, k = found.indices.shape
         scales = self._scales(found)
         starts = self._column_starts(found.indices, scales)
-        n_columns = int(starts[-1])
+        classes, bias = np.zeros(starts[-1], np.int32), np.zeros(starts[-1])
+        rows = core_rows(centres)
+
+        def train_block(block: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+            part, columns = slice(*block), slice(*starts[list(block)])
+            own = starts[block[0] : block[1] + 1] - starts[block[0]]
+            beta, unsolved = np.zeros((own[-1], k)), np.zeros(1, np.int64)
+            near = found.indices[part]
+            self._core.train(
+                rows, *block, near, scales[part], own, classes[columns], beta, bias[columns],
+                unsolved,
+            )  # fmt: skip
+            counts, support, weights = _support(beta, np.diff(own), near)
+            return counts, support, weights.astype(self.X.dtype, copy=False), int(unsolved[0])
+
+        blocks = row_blocks(n_centres, CENTRES_PER_BLOCK)
+        counts, support, beta, unsolved = zip(*workers.map(train_block, blocks), strict=True)
         models = LocalSvms(
-            found.indices, starts, np.zeros(n_columns, np.int32), np.zeros((n_columns, k)),
-            np.zeros(n_columns), scales,
+            found.indices, scales, starts, classes, bias,
+            np.concatenate([[0], np.cumsum(np.concatenate(counts))]).astype(np.int64),
+            np.concatenate(support), np.concatenate(beta),
         )  # fmt: skip
-        rows, core = core_rows(centres), self._bound(models)
-
-        def train_block(block: tuple[int, int]) -> int:
-            unsolved = np.zeros(1, np.int64)
-            core.train(rows, *block, unsolved)
-            return int(unsolved[0])
-
-        counts = workers.map(train_block, row_blocks(n_centres, QUERIES_PER_BLOCK))
-        return models, sum(counts)
+        return models, sum(unsolved)
 
     def centre_scores(
         self, models: LocalSvms, queries: Any, centres: np.ndarray, workers: Workers
@@ -245,14 +281,16 @@ class NeighborhoodSolver:
             begin, end = block
             core.scores(rows, begin, end, asked[begin:end], out[begin:end])
 
-        workers.map(score_block, row_blocks(queries.shape[0], QUERIES_PER_BLOCK))
+        workers.map(score_block, row_blocks(queries.shape[0], KEPT_QUERIES_PER_BLOCK))
         return out
 
     def _bound(self, models: LocalSvms) -> Any:
-        # The core may write to all of these; models loaded as a memory map are copied.
-        names = ("neighbors", "starts", "classes", "beta", "bias", "scales")
-        arrays = (np.require(getattr(models, name), requirements=["C", "W"]) for name in names)
-        return self._models(self._core, *arrays)
+        """The models in the core, which looks through all of their indices once."""
+        if self._kept is None or self._kept[0] is not models:
+            neighbors, *arrays = (getattr(models, field.name) for field in fields(models))
+            on_centre = np.ascontiguousarray(neighbors[:, 0])
+            self._kept = models, self._models(self._core, on_centre, *arrays)
+        return self._kept[1]
 
     def _scales(self, found: Neighbors) -> np.ndarray:
         """1/σ² of each centre; 0 where all rows lie on it."""
@@ -268,6 +306,19 @@ class NeighborhoodSolver:
         n_columns = np.ones_like(n_present) if self.n_classes == 2 else n_present.copy()
         n_columns[(n_present == 1) | (scales == 0)] = 0
         return np.concatenate([[0], np.cumsum(n_columns)]).astype(np.int64)
+
+
+def _support(
+    beta: np.ndarray, n_columns: np.ndarray, neighbors: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Per centre the number of support vectors; all of them; their dual variables, column-wise."""
+    owner = np.repeat(np.arange(len(n_columns)), n_columns)
+    is_support = np.zeros(neighbors.shape, bool)
+    has_columns = n_columns > 0
+    if has_columns.any():
+        first = (np.cumsum(n_columns) - n_columns)[has_columns]
+        is_support[has_columns] = np.logical_or.reduceat(beta != 0, first, axis=0)
+    return is_support.sum(axis=1), neighbors[is_support], beta[is_support[owner]]
 
 
 def kernel_matrices(options: KernelOptions, rows: np.ndarray, distances: np.ndarray) -> np.ndarray:
