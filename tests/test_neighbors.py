@@ -150,7 +150,7 @@ def test_trees_order_equal_distances_by_row():
 def test_trees_need_dense_rows():
     """The error names the argument and the remedy."""
     with pytest.raises(ValueError, match="algorithm='exact'"):
-        make_search("tree", sp.csr_array(np.eye(3)), 1, 0, ONE_THREAD)
+        make_search("tree", sp.csr_array(np.eye(3)), 0, ONE_THREAD)
 
 
 class FakeIndex:
@@ -162,18 +162,18 @@ class FakeIndex:
     def prepare(self):
         """Nothing to do."""
 
-    def query(self, queries, k):
+    def query(self, queries, k, epsilon):
         """Rows and distances."""
         indices, squared = nearest_rows(self.X, queries, k)
         return indices, np.sqrt(squared)
 
 
 def test_the_approximate_index_is_asked(monkeypatch):
-    """An index is built for a few more neighbours than asked for, with the seed."""
+    """An index is built with the seed, whatever the number of neighbours asked for."""
     monkeypatch.setitem(sys.modules, "pynndescent", types.SimpleNamespace(NNDescent=FakeIndex))
     X = make_rows(n_rows=60)
-    search = make_search("approximate", X, 40, 7, ONE_THREAD)
-    assert search._index.made_with == (41, 7, 1)
+    search = make_search("approximate", X, 7, ONE_THREAD)
+    assert search._index.made_with == (30, 7, 1)
     found = search.query(X[:5], 3, ONE_THREAD)
     np.testing.assert_array_equal(found.indices, nearest_rows(X, X[:5], 3)[0])
 
@@ -182,7 +182,7 @@ def test_the_real_index_finds_most_neighbours():
     """With the extra installed: nearly the same rows, in order of their distances."""
     pytest.importorskip("pynndescent")
     X, queries = make_rows("float32", n_rows=2000), make_rows("float32", n_rows=100, seed=1)
-    search = make_search("approximate", X, 40, 7, ONE_THREAD)
+    search = make_search("approximate", X, 7, ONE_THREAD)
     found = search.query(queries, 40, ONE_THREAD)
     exact = ExactSearch(X).query(queries, 40, ONE_THREAD)
     shared = [np.isin(a, b).mean() for a, b in zip(found.indices, exact.indices, strict=True)]
@@ -195,11 +195,11 @@ def test_queries_that_the_index_loses_are_searched_for_exactly(monkeypatch):
     """An index marks what it did not find by −1."""
     monkeypatch.setitem(sys.modules, "pynndescent", types.SimpleNamespace(NNDescent=FakeIndex))
     X = make_rows(n_rows=60)
-    search = make_search("approximate", X, 40, 7, ONE_THREAD)
+    search = make_search("approximate", X, 7, ONE_THREAD)
     expected = search.query(X[:5], 3, ONE_THREAD)
 
-    def lossy(queries, k):
-        indices, distances = FakeIndex(X, 0, 0, 1).query(queries, k)
+    def lossy(queries, k, epsilon):
+        indices, distances = FakeIndex(X, 0, 0, 1).query(queries, k, epsilon)
         indices[2, -1], distances[2, -1] = -1, np.inf
         return indices, distances
 
@@ -211,7 +211,7 @@ def test_a_missing_index_says_what_to_install(monkeypatch):
     """Without pynndescent the error names the extra."""
     monkeypatch.setitem(sys.modules, "pynndescent", None)
     with pytest.raises(ImportError, match=r"hyperlocal\[approximate\]"):
-        make_search("approximate", make_rows(), 3, 0, ONE_THREAD)
+        make_search("approximate", make_rows(), 0, ONE_THREAD)
 
 
 @every_storage

@@ -32,6 +32,10 @@ NUMBERS_PER_SPARSE_BLOCK = 1 << 22
 # the rows' root mean squared distance from it: they lose digits otherwise.
 FAR_FROM_ORIGIN = 4.0
 WIDEST_KD_TREE = 15
+# Of the approximate index: neighbours of a row in its graph, whatever the number asked for (more
+# cost far more to find and find little more), and how much farther than the k-th it looks.
+NEIGHBORS_IN_GRAPH = 30
+EPSILON_OF_GRAPH = 0.2
 # A subspace is looked for where products are most of the work and its axes are found within a
 # second, from a sample of rows. It pays if few principal axes hold all but a share of the variance.
 FEWEST_ROWS_FOR_SUBSPACE = 20_000
@@ -66,14 +70,13 @@ class Search(Protocol):
         ...
 
 
-def make_search(algorithm: str, X: Any, k: int, seed: int, workers: Workers) -> Search:
-    """Prepare the search among rows ``X``, for ``k`` neighbours or a few more.
+def make_search(algorithm: str, X: Any, seed: int, workers: Workers) -> Search:
+    """Prepare the search among rows ``X``.
 
     Parameters
     ----------
     algorithm : {"exact", "tree", "approximate"}
     X : ndarray or CSR of shape (n_rows, n_features)
-    k : int
     seed : int
         Used by the approximate index alone.
     workers : Workers
@@ -82,7 +85,7 @@ def make_search(algorithm: str, X: Any, k: int, seed: int, workers: Workers) -> 
         return ExactSearch(X, workers)
     if algorithm == "tree":
         return TreeSearch(X)
-    return ApproximateSearch(X, k, seed, workers)
+    return ApproximateSearch(X, seed, workers)
 
 
 class _SavedAsRows:
@@ -321,7 +324,7 @@ class ApproximateSearch:
     Where the graph leads to fewer rows than asked for, the query is searched for exactly.
     """
 
-    def __init__(self, X: Any, k: int, seed: int, workers: Workers):
+    def __init__(self, X: Any, seed: int, workers: Workers):
         try:
             from pynndescent import NNDescent
         except ImportError as error:
@@ -329,7 +332,7 @@ class ApproximateSearch:
                 "algorithm='approximate' needs pynndescent: "
                 "pip install 'hyperlocal[approximate]', or use algorithm='exact' or 'tree'."
             ) from error
-        n_neighbors = min(X.shape[0], max(30, k + 1))
+        n_neighbors = min(X.shape[0], NEIGHBORS_IN_GRAPH)
         self._X = X
         self._index = NNDescent(
             X, n_neighbors=n_neighbors, random_state=seed, n_jobs=workers.n_threads
@@ -338,7 +341,7 @@ class ApproximateSearch:
 
     def query(self, X: Any, k: int, workers: Workers) -> Neighbors:
         """About the ``k`` nearest rows of each row of ``X``."""
-        indices, distances = self._index.query(X, k=k)
+        indices, distances = self._index.query(X, k=k, epsilon=EPSILON_OF_GRAPH)
         found = _ordered(indices, distances**2, X.dtype)
         lost = np.flatnonzero((indices < 0).any(axis=1))
         if len(lost):

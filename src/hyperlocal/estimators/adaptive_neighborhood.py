@@ -163,9 +163,6 @@ class AdaptiveNeighborhoodSVC(NeighborhoodClassifier):
     def _mapped(self, X: Any) -> Any:
         return X if self.metric_ is None else transformed(self.metric_, X, "metric")
 
-    def _pool_factor(self) -> int:
-        return POOL_FACTOR if self._is_local() else super()._pool_factor()
-
     def _found(
         self, queries: Any, k: int, workers: Workers, own: np.ndarray | None = None
     ) -> Neighbors:

@@ -245,10 +245,6 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         """Scores by SVMs on the ``k`` nearest of the rows found."""
         return solver.scores(queries, found.first(k), workers)
 
-    def _pool_factor(self) -> int:
-        """How many times ``k`` rows are asked for at once."""
-        return ROWS_PER_CENTRE if self.cache_neighborhoods else 1
-
     # ---- the steps of fit ----------------------------------------------------------------------
 
     def _check_arguments(self) -> None:
@@ -323,8 +319,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         n_rows = data.X.shape[0]
         sizes = self._neighborhood_sizes(n_rows)
         seed = int(rng.integers(np.iinfo(np.int32).max))
-        most = max(sizes) * self._pool_factor()
-        self._search = make_search(self.algorithm, data.X, min(most, n_rows), seed, workers)
+        self._search = make_search(self.algorithm, data.X, seed, workers)
         self.n_neighbors_ = sizes[0]
         if len(sizes) > 1:
             self._choose_size(sizes, rng, workers)
