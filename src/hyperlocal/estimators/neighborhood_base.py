@@ -46,11 +46,10 @@ QUERIES_PER_BLOCK = 8192
 # A list of neighbourhood sizes is judged by at most this many training rows.
 ROWS_TO_CHOOSE_BY = 10_000
 # With kept models: where the best class leads by less than this, the second nearest centre is asked
-# too. Of held-out training rows of USPS and LETTER 3 % and 5 % do so; 1.2 % and 1.9 % hear another
-# answer and get SVMs of their own. They end up at 2.0 % and 3.3 % errors: by the first centre alone
-# 2.3 % and 3.7 %, with SVMs of their own for all 1.8 % and 3.3 %. A larger lead costs more and
-# gains little.
-CLEAR_LEAD = 0.5
+# too; where it gives another answer, the query gets an SVM of its own between the two. On held-out
+# training rows of USPS, with the smallest neighbourhoods (k = 3), they err in 2.1 % of the cases,
+# against 1.7 % with SVMs of their own for all; with half the lead in 2.2 %.
+CLEAR_LEAD = 1.0
 CENTRES_TO_ASK = 2
 # What a fresh fit must not find from an earlier one.
 FITTED_STATE = ("classes_", "leave_one_out_accuracy_", "centres_")

@@ -19,7 +19,7 @@ from ..validation import row_keys
 # Models of centres see more rows than those of a query, since a query may lie away from its centre.
 ROWS_PER_CENTRE = 2
 # The inner part of a neighbourhood: a few rows where classes meet, else a share of it.
-INNER_ROWS = 3
+INNER_ROWS = 2
 INNER_SHARE_OF_ONE_CLASS = 0.5
 CANDIDATES_PER_ROUND = 256
 
