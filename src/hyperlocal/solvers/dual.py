@@ -34,7 +34,6 @@ RESTING = 0.5
 SHRINKING = 0.2
 NEIGHBOURS_VISITED_TOGETHER = 8
 GROUPS_TAKING_TURNS = 64
-FEW_ROWS = 4096  # they stay in a cache
 # Columns of an epoch's report, and of the bounds beyond which variables are switched off.
 GAP, GAIN, LARGEST, SMALLEST = range(4)
 ABOVE, BELOW = range(2)
@@ -100,7 +99,7 @@ def visit_order(rows: np.ndarray, rng: np.random.Generator, share: float = 1.0) 
     Rows that lie side by side in memory are visited soon after each other: visits of short rows
     wait for memory more than they compute, and eight neighbours more than halve the wait. They take
     turns with those of other places, so that rows which are alike, in data that are sorted, do not
-    follow each other: that would more than double the epochs. Few rows are shuffled one by one.
+    follow each other: that would more than double the epochs.
 
     Examples
     --------
@@ -109,8 +108,6 @@ def visit_order(rows: np.ndarray, rng: np.random.Generator, share: float = 1.0) 
     >>> sorted(visit_order(np.arange(20), np.random.default_rng(0))) == list(range(20))
     True
     """
-    if len(rows) <= FEW_ROWS:
-        return rng.permutation(rows)[: math.ceil(share * len(rows))]
     n_groups, n_left = divmod(len(rows), NEIGHBOURS_VISITED_TOGETHER)
     groups = rows[: len(rows) - n_left].reshape(n_groups, NEIGHBOURS_VISITED_TOGETHER)
     drawn = groups[rng.permutation(n_groups)[: math.ceil(share * n_groups)]]
