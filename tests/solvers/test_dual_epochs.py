@@ -167,12 +167,3 @@ def test_reference_scores_are_the_lifted_scores():
     weights = np.random.default_rng(0).standard_normal((6, 3, 6))
     expected = reference_scores(full_matrix(problem.lifted), weights)
     np.testing.assert_allclose(problem.lifted.scores(weights), expected, atol=1e-12)
-
-
-def test_rows_side_by_side_take_turns():
-    """Data may be sorted by likeness: rows that are neighbours do not follow each other."""
-    rows = np.arange(8 * 64 * 3)
-    order = dual.visit_order(rows, np.random.default_rng(0))
-    place = np.argsort(order)
-    apart = np.abs(np.diff(place)).reshape(-1)[rows[:-1] % 8 != 7]  # within groups of eight
-    assert (apart == dual.GROUPS_TAKING_TURNS).all()
