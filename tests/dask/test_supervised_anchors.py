@@ -16,7 +16,7 @@ def moons():
 
 def test_learned_anchors_beat_those_they_started_from(client, moons):
     X, y = moons
-    few = {"n_anchors": 5, "n_neighbors": 2, "feature_map": None, "random_state": 0}
+    few = {"n_anchors": 5, "n_neighbors": 2, "feature_map": None, "random_state": 2}
     model = DaskSupervisedAnchorSVC(client, **few).fit(X, y)
     fixed = DaskLocallyLinearSVC(client, **few).fit(X, y)
     assert model.anchors_learned_
@@ -42,10 +42,10 @@ def test_several_classes_and_no_guard(client):
     X = rng.standard_normal((600, 2))
     y = np.digitize(np.hypot(*X.T), [0.8, 1.5])
     model = DaskSupervisedAnchorSVC(
-        client, n_anchors=6, n_neighbors=2, keep_if_better=False, anchor_rounds=2, random_state=0
+        client, n_anchors=10, n_neighbors=4, keep_if_better=False, anchor_rounds=2, random_state=0
     ).fit(X, y)
     assert set(model.objectives_) == {"learned"}
-    assert model.score(X, y) > 0.85
+    assert model.score(X, y) > 0.9
 
 
 def test_arguments_are_checked(client, moons):

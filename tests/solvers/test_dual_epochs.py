@@ -143,7 +143,7 @@ def test_a_row_of_crammer_singer_reaches_its_optimum(loss, scores, q, cost, data
     assert_feasible(alpha, np.array([truth]), np.array([cost]), loss)
 
 
-@given(n_rows=st.integers(0, 100), seed=st.integers(0, 100))
+@given(n_rows=st.integers(0, 100) | st.integers(4000, 6000), seed=st.integers(0, 100))
 def test_every_row_is_visited_once(n_rows, seed):
     """The order of visits holds each active row once."""
     rows = 3 * np.arange(n_rows)
@@ -151,7 +151,11 @@ def test_every_row_is_visited_once(n_rows, seed):
     np.testing.assert_array_equal(np.sort(order), rows)
 
 
-@given(n_rows=st.integers(1, 100), share=st.floats(0.1, 1), seed=st.integers(0, 100))
+@given(
+    n_rows=st.integers(1, 100) | st.integers(4000, 6000),
+    share=st.floats(0.1, 1),
+    seed=st.integers(0, 100),
+)
 def test_a_share_of_the_rows_is_visited(n_rows, share, seed):
     """No row twice, and as many as asked for, up to whole groups."""
     rows = 3 * np.arange(n_rows)
@@ -167,3 +171,12 @@ def test_reference_scores_are_the_lifted_scores():
     weights = np.random.default_rng(0).standard_normal((6, 3, 6))
     expected = reference_scores(full_matrix(problem.lifted), weights)
     np.testing.assert_allclose(problem.lifted.scores(weights), expected, atol=1e-12)
+
+
+def test_rows_side_by_side_take_turns():
+    """Data may be sorted by likeness: rows that are neighbours do not follow each other."""
+    rows = np.arange(8 * dual.GROUPS_TAKING_TURNS * 9)
+    order = dual.visit_order(rows, np.random.default_rng(0))
+    place = np.argsort(order)
+    apart = np.abs(np.diff(place)).reshape(-1)[rows[:-1] % 8 != 7]  # within groups of eight
+    assert (apart == dual.GROUPS_TAKING_TURNS).all()

@@ -110,7 +110,7 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
     intercept_ : ndarray of shape (n_anchors, n_columns)
     classes_ : ndarray of shape (n_classes,)
     n_iter_ : int
-        Epochs of the final training of weights.
+        Epochs of the final training of weights, at least one.
     objective_, duality_gap_ : float
         Of the weights, for the anchors as they are.
     n_features_in_ : int
@@ -264,6 +264,7 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
         accuracy = rows.verdict(outcome.gate, result.weights)[0]
         end = AnchorEpoch(len(outcome.history), result.objective, result.duality_gap, accuracy)
         result.history = [*outcome.history, end]
+        result.n_iter = max(1, result.n_iter)  # the last anchors' weights may be good enough
         return result, outcome
 
     def _learn(
