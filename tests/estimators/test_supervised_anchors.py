@@ -96,7 +96,7 @@ def test_few_learned_anchors_do_the_work_of_many(anchor_solver):
     fixed = model(anchor_step=0, **options).fit(*make_stripes())
     unseen = make_stripes(seed=1)
     assert fixed.score(*unseen) < 0.65
-    assert learned.score(*unseen) > (0.95 if anchor_solver == "dual" else 0.75)
+    assert learned.score(*unseen) > (0.9 if anchor_solver == "dual" else 0.75)
 
 
 @pytest.mark.parametrize("scale", [0.1, 1.0, 10.0])

@@ -1,6 +1,8 @@
 """Tests of hyperlocal.solvers.dual: solutions against other solvers, what the duality gap promises,
 stopping, shrinking and warm starts."""
 
+import math
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,7 +13,7 @@ from sklearn.datasets import make_classification
 from sklearn.svm import LinearSVC
 
 from hyperlocal import LocallyLinearSVC
-from hyperlocal.solvers import Problem, dual, qp
+from hyperlocal.solvers import Problem, dual, newton, qp
 from hyperlocal.threads import Workers
 from reference import dual as reference
 from reference import losses as reference_losses
@@ -30,6 +32,24 @@ from reference.problems import (
     make_rows,
     one_anchor,
 )
+
+
+@pytest.fixture(params=["epochs", "newton"], autouse=True, scope="module")
+def way(request):
+    """Narrow rows go by Newton's steps: everything holds for them, and without them."""
+    with pytest.MonkeyPatch.context() as patch:
+        known = newton.epochs_worth_it
+        fewest = 0 if request.param == "newton" else math.inf
+        patch.setattr(
+            dual, "epochs_worth_it", lambda problem: max(fewest, known(problem) - 1_000_000)
+        )
+        yield request.param
+
+
+@pytest.fixture
+def epochs_only(way):
+    if way == "newton":
+        pytest.skip("about epochs")
 
 
 def solve(problem, tol=1e-9, max_iter=20_000, seed=0, **options):
@@ -234,6 +254,7 @@ def test_optimality_conditions(loss, n_columns):
 # Stopping -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("epochs_only")
 @every_problem
 def test_few_epochs_do_not_converge(loss, crammer_singer, n_columns):
     """When epochs run out the result says so, with the gap that is left."""
@@ -312,6 +333,7 @@ def objective_without_shrinking(problem):
     return problem.objective(arrays.weights)
 
 
+@pytest.mark.usefixtures("epochs_only")
 def test_easy_rows_are_switched_off():
     """Near the optimum most variables of well separated classes are not visited any more."""
     problem = make_problem(noise=0.0, n_rows=300, C=10.0)
@@ -400,6 +422,7 @@ def test_threads_do_not_change_a_bit(dtype, storage, loss, crammer_singer, n_col
     assert one.history == two.history
 
 
+@pytest.mark.usefixtures("epochs_only")
 def test_the_seed_decides_the_path_not_the_end():
     """Equal seeds give equal bits; other seeds the same objective."""
     problem = make_problem()

@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import _core
 from ..threads import row_blocks, split_evenly
+from .newton import NewtonDescent, epochs_worth_it
 from .problem import Problem, squared_norms_by_column
 from .result import SolverResult
 
@@ -74,8 +75,12 @@ def solve(
     SolverResult
     """
     descent = Descent(problem, tol, rng, alpha)
-    number, stop = 0, False
+    number, stop, patience = 0, False, epochs_worth_it(problem)
     while not (descent.converged or stop) and number < max_iter:
+        if number >= patience:
+            patience = math.inf
+            number, stop = descent.leap(number, max_iter, monitor)
+            continue
         number += 1
         descent.run_epoch()
         if monitor is not None:
@@ -194,6 +199,20 @@ class Descent:
         self._learn_from(reports)
         self.epochs_since_check += 1
 
+    def leap(self, number: int, max_iter: int, monitor: Monitor | None) -> tuple[int, bool]:
+        """Go on by Newton's steps, each counted as an epoch, and check where they led."""
+        newton, seen, stop = NewtonDescent(self.problem, self.tol, self.alpha), [], False
+        while not (newton.converged or stop) and number < max_iter:
+            number += 1
+            newton.step()
+            seen.append((number, newton.objective, newton.gap))
+            if monitor is not None:
+                stop = monitor(number, **newton.facts())
+        self.history += seen[:-1]  # the check tells of the last
+        self.weights[:] = 0
+        self._start_from(newton.alpha(), number)
+        return number, stop
+
     def blank_reports(self) -> np.ndarray:
         """What an epoch fills in, a row per group."""
         return np.repeat(BLANK_REPORT, self.n_groups, axis=0)
@@ -280,12 +299,12 @@ class Descent:
             "active": np.count_nonzero(self.active) / self.active.size,
         }
 
-    def _start_from(self, alpha: np.ndarray) -> None:
+    def _start_from(self, alpha: np.ndarray, number: int = 0) -> None:
         self.alpha = steps = self.feasible(alpha)
         if not self.problem.crammer_singer:
             steps = steps * self.problem.labels
         self.problem.lifted.add(steps, self.weights)
-        self.check(0)
+        self.check(number)
 
     def feasible(self, alpha: np.ndarray) -> np.ndarray:
         """The variables moved to where they are allowed to be."""

@@ -1,0 +1,147 @@
+"""Tests of hyperlocal.solvers.newton. That its solutions are right is tested with those of dual."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hyperlocal.solvers import dual, newton
+from reference.problems import (
+    DTYPES,
+    every_map,
+    every_storage,
+    full_matrix,
+    make_lifted,
+    make_problem,
+    make_rows,
+    one_anchor,
+)
+
+every_smooth_loss = pytest.mark.parametrize("loss", newton.SMOOTH_LOSSES)
+
+
+def start(problem, tol=1e-6):
+    shape = (problem.lifted.n_rows, problem.n_columns)
+    return newton.NewtonDescent(problem, tol, np.zeros(shape))
+
+
+def hard_problem(dtype="float64", **options):
+    """Correlated features and a large C: many epochs for dual descent."""
+    X = make_rows(dtype, "dense", 200, 8)
+    X[:, 4:] = X[:, :4] + X.dtype.type(0.03) * X[:, 4:]
+    return make_problem(one_anchor(X), C=3000.0, **options)
+
+
+@every_storage
+@every_map
+def test_rows_are_written_out(dtype, storage, quadratic):
+    """As the reference writes them."""
+    X = make_rows(dtype, storage, 30, 4)
+    lifted = make_lifted(X, quadratic=quadratic)
+    expected = full_matrix(lifted, X, quadratic).reshape(30, -1)
+    rows = newton.written_out(lifted)
+    assert rows.dtype == np.float64
+    np.testing.assert_allclose(rows, expected, rtol=1e-5, atol=1e-6)
+
+
+@every_smooth_loss
+@given(st.lists(st.floats(-4, 4), min_size=1, max_size=20))
+def test_derivatives(loss, margins):
+    """Central differences agree, away from the corner of the squared hinge's second derivative."""
+    function = newton._squared_hinge if loss == "squared_hinge" else newton._log
+    margins = np.array(margins)
+    margins = margins[np.abs(margins - 1) > 1e-3]
+    _, first, second = function(margins)
+    (above, first_above, _), (below, first_below, _) = (function(margins + d) for d in (1e-5, -1e-5))
+    np.testing.assert_allclose(first, (above - below) / 2e-5, atol=1e-6)
+    np.testing.assert_allclose(second, (first_above - first_below) / 2e-5, atol=1e-6)
+
+
+@every_smooth_loss
+@pytest.mark.parametrize("n_columns", [1, 3])
+def test_gradients(loss, n_columns):
+    """They are those of the objective."""
+    problem = make_problem(loss=loss, n_columns=n_columns, weighted=True)
+    descent = start(problem)
+    descent.step()
+    for column in descent.columns:
+        size = 1e-5
+        at, gradient = column.weights, column.gradient
+        slopes = []
+        for direction in np.eye(len(at)):
+            values = []
+            for sign in (1, -1):
+                weights = at + sign * size * direction
+                column._move_to(weights, column.labels * (column.rows @ weights))
+                values.append(column.objective)
+            slopes.append((values[0] - values[1]) / (2 * size))
+        np.testing.assert_allclose(gradient, slopes, rtol=1e-5, atol=1e-5)
+
+
+@every_smooth_loss
+@given(st.integers(0, 50), st.floats(0.01, 1000))
+def test_every_step_lowers_the_objective(loss, seed, C):
+    """And at the end no gap is left."""
+    problem = make_problem(loss=loss, seed=seed, C=C, n_rows=40)
+    descent = start(problem)
+    objectives = [descent.objective]
+    while not descent.converged and len(objectives) < 100:
+        descent.step()
+        objectives.append(descent.objective)
+    assert (np.diff(objectives) <= 1e-12 * objectives[0]).all()
+    assert descent.gap <= 1e-6 * descent.objective
+
+
+@every_smooth_loss
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_few_steps_where_epochs_are_many(loss, dtype, monkeypatch):
+    problem = hard_problem(dtype, loss=loss)
+    options = {"tol": 1e-3, "max_iter": 2000}
+    quick = dual.solve(problem, rng=np.random.default_rng(0), **options)
+    monkeypatch.setattr(dual, "epochs_worth_it", lambda problem: np.inf)
+    slow = dual.solve(problem, rng=np.random.default_rng(0), **options)
+    assert quick.converged
+    assert quick.n_iter < 30 < slow.n_iter
+    assert quick.objective <= 1.001 * slow.objective
+
+
+def test_steps_come_when_epochs_were_too_many(monkeypatch):
+    """The epochs so far are not lost: steps start from their variables."""
+    problem = hard_problem(n_columns=1)
+    monkeypatch.setattr(dual, "epochs_worth_it", lambda problem: 40)
+    told = []
+    result = dual.solve(
+        problem, tol=1e-3, max_iter=2000, rng=np.random.default_rng(0),
+        monitor=lambda number, **facts: bool(told.append(number)),
+    )  # fmt: skip
+    assert result.converged
+    assert 40 < result.n_iter < 70
+    assert told == list(range(1, result.n_iter + 1))
+    numbers = [number for number, _, _ in result.history]
+    assert numbers == sorted(set(numbers))
+
+
+def test_a_monitor_can_stop_the_steps():
+    problem = hard_problem(n_columns=1, loss="log")
+    result = dual.solve(
+        problem, tol=1e-9, max_iter=2000, rng=np.random.default_rng(0),
+        monitor=lambda number, **facts: number == 2,
+    )  # fmt: skip
+    assert result.stopped
+    assert result.n_iter == 2
+    assert not result.converged
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"loss": "hinge"}, {"crammer_singer": True}, {"n_rows": 1500, "n_features": 12_000}],
+    ids=str,
+)
+def test_some_problems_are_left_to_epochs(options):
+    """Losses with corners, joint margins, and rows that are too wide."""
+    assert newton.epochs_worth_it(make_problem(**options)) == np.inf
+
+
+def test_wider_rows_wait_longer():
+    waits = [newton.epochs_worth_it(make_problem(n_features=d)) for d in (2, 20, 100)]
+    assert waits[0] == 0 < waits[1] < waits[2] < np.inf
