@@ -52,7 +52,9 @@ def test_derivatives(loss, margins):
     margins = np.array(margins)
     margins = margins[np.abs(margins - 1) > 1e-3]
     _, first, second = function(margins)
-    (above, first_above, _), (below, first_below, _) = (function(margins + d) for d in (1e-5, -1e-5))
+    (above, first_above, _), (below, first_below, _) = (
+        function(margins + d) for d in (1e-5, -1e-5)
+    )
     np.testing.assert_allclose(first, (above - below) / 2e-5, atol=1e-6)
     np.testing.assert_allclose(second, (first_above - first_below) / 2e-5, atol=1e-6)
 

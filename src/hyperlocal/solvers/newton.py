@@ -120,7 +120,7 @@ class _Column:
 
     def step(self) -> None:
         """Towards the optimum of the quadratic function that touches here, by halves if need be."""
-        _, first, second = self.derivatives(self.margins)
+        second = self.derivatives(self.margins)[2]
         counted = np.flatnonzero(second)
         scaled = self.rows[counted] * np.sqrt(self.costs[counted] * second[counted])[:, None]
         matrix = scaled.T @ scaled
