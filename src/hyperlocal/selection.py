@@ -28,18 +28,24 @@ from .solvers import dual
 from .threads import Workers
 from .validation import LabelledRows
 
-# Of so many rows, or of a ninth of them if that is more, the first round sees all candidates; a
-# third of them goes on to three times the rows. Where rows are too few for that, the first round
-# sees a third of the folds.
+# Of so many rows, or of a ninth of them if that is more, the first round sees all groups; a third
+# of them goes on to three times the rows.
 FEWEST_ROWS = 2_000
 REDUCTION = 3
 FIRST_SHARE = 9
-FEWEST_FINALISTS = 3
+# Rounds before the last need a part of the folds only. Of few rows, where that says little, three
+# groups go on to the last.
+SHARE_OF_FOLDS = 0.4
+N_FINALISTS, N_FINALISTS_OF_FEW_ROWS = 2, 3
 # Costs tried at first; while the largest wins, ten times as much is tried, up to the last, and as
 # long as training ends within a share of the epochs allowed (in the end it is held to more).
-FIRST_COSTS = (0.3, 3.0, 30.0)
-MOST_COST = 300.0
+FIRST_COSTS = (1.0, 10.0, 100.0)
+MOST_COST = 1000.0
 EASY_SHARE = 0.2
+# Similarities to some rows pay where rows are few, and cost little there.
+MOST_ROWS_FOR_SIMILARITIES = 5_000
+# Rows that were coded or scaled are kept for the next round if they are so few.
+MOST_ROWS_KEPT = 20_000
 # Solves of the search may stop at a gap that moves no decision; the final fit has its own tol.
 SEARCH_TOL = 1e-2
 # Hundreds of anchors pay where there are few features, with linear local models.
@@ -121,6 +127,20 @@ def default_anchor_numbers(n_rows: int, n_features: int) -> list[int]:
     return sorted(numbers)
 
 
+def default_feature_maps(n_rows: int, is_dense: bool) -> list[Any]:
+    """The plain map, products of features, and similarities where rows are few.
+
+    Examples
+    --------
+    >>> from hyperlocal.selection import default_feature_maps
+    >>> default_feature_maps(500, True), default_feature_maps(50_000, True)
+    ([None, 'auto', 'nystroem'], [None, 'auto'])
+    """
+    if not is_dense:
+        return [None]
+    return [None, "auto"] + ["nystroem"] * (n_rows <= MOST_ROWS_FOR_SIMILARITIES)
+
+
 def make_settings(
     n_anchors: Sequence[int],
     n_neighbors: Sequence[int],
@@ -138,20 +158,25 @@ def make_settings(
     return settings
 
 
-def sample_sizes(n_rows: int, n_settings: int, halving: bool, fewest: int = 0) -> list[int]:
+def sample_sizes(n_rows: int, n_groups: int, halving: bool, fewest: int = 0) -> list[int]:
     """Rows of each round, the first at least ``fewest``.
 
     Examples
     --------
     >>> from hyperlocal.selection import sample_sizes
-    >>> sample_sizes(1_000, 12, True), sample_sizes(90_000, 12, True), sample_sizes(90_000, 2, True)
+    >>> sample_sizes(1_000, 9, True), sample_sizes(90_000, 9, True), sample_sizes(90_000, 2, True)
     ([1000], [10000, 30000, 90000], [90000])
     """
     sizes = [n_rows]
     first = max(FEWEST_ROWS, n_rows // FIRST_SHARE, fewest)
-    while halving and sizes[0] // REDUCTION >= first and REDUCTION ** len(sizes) <= n_settings:
+    while halving and sizes[0] // REDUCTION >= first and REDUCTION ** len(sizes) <= n_groups:
         sizes.insert(0, sizes[0] // REDUCTION)
     return sizes
+
+
+def default_finalists(n_rows: int) -> int:
+    """How many groups halving judges by all folds and with all C."""
+    return N_FINALISTS_OF_FEW_ROWS if n_rows < FEWEST_ROWS else N_FINALISTS
 
 
 def default_folds(target: np.ndarray, n_splits: int | None, rng: np.random.Generator) -> Any:
@@ -222,43 +247,33 @@ class Search:
         self.monitor = monitor
         self._n_judged = 0
         self._anchors: dict[tuple[Any, ...], np.ndarray] = {}
+        self._coded: dict[tuple[Any, ...], _FoldRows] = {}
+        self._scaled: dict[tuple[int, int, int], Any] = {}
         self._last: tuple[LabelledRows, Splits] = (data, [])  # what the finalists were judged on
         self._rank = rng.random(len(data.target))  # a sample is the rows of smallest rank
 
-    def run(self, settings: list[Setting], sizes: list[int], halving: bool) -> list[Outcome]:
-        """Judge all settings on the first sample, the best third of them on the next, and so on.
+    def run(self, settings: list[Setting], sizes: list[int], n_finalists: int) -> list[Outcome]:
+        """Find the best groups, then judge all their settings by all folds of all rows.
 
-        Halving has one more round before: of settings that share lifted rows, the one of middle C
-        stands for all, and half of them go on.
+        In a group the setting of middle C stands for all. Groups are judged by some of the folds,
+        on samples that grow while groups become fewer, until ``n_finalists`` are left.
         """
         outcomes = [Outcome(setting) for setting in settings]
-        entrants = outcomes
-        for number, size in enumerate(sizes):
-            if number:
-                entrants = _best(entrants, len(entrants) // REDUCTION)
+        groups = _grouped(outcomes)
+        middle = [group[len(group) // 2] for group in groups.values()]
+        for size in sizes:
             data = part_of(self.data, self._sample(size))
             splits = self._splits(data)
-            few = splits[: max(1, len(splits) // (2 if size < FEWEST_ROWS else REDUCTION))]
-            if halving and number == 0 and size >= FEWEST_ROWS:
-                entrants = self._promising(entrants, data, few)
-            if halving and len(sizes) == 1 and len(entrants) > FEWEST_FINALISTS:
-                self._judge(entrants, data, few)
-                entrants = _best(entrants, len(entrants) // REDUCTION)
-            self._judge(entrants, data, splits)
             self._last = data, splits
+            n_kept = n_finalists
+            if size < sizes[-1]:
+                n_kept = max(n_finalists, len(middle) // REDUCTION)
+            if n_kept < len(middle):
+                self._judge(middle, data, splits[: max(1, round(SHARE_OF_FOLDS * len(splits)))])
+                middle = sorted(middle, key=lambda outcome: -outcome.mean)[:n_kept]
+        finalists = [outcome for best in middle for outcome in groups[best.setting.group]]
+        self._judge(finalists, *self._last)
         return [outcome for outcome in outcomes if outcome.n_rows]
-
-    def _promising(
-        self, outcomes: list[Outcome], data: LabelledRows, splits: Splits
-    ) -> list[Outcome]:
-        """Those whose group did well with its middle C."""
-        groups = _grouped(outcomes)
-        if len(groups) <= FEWEST_FINALISTS:
-            return outcomes
-        middle = [group[len(group) // 2] for group in groups.values()]
-        self._judge(middle, data, splits)
-        kept = {one.setting.group for one in _best(middle, len(middle) // 2)}
-        return [outcome for outcome in outcomes if outcome.setting.group in kept]
 
     def raise_costs(self, outcomes: list[Outcome]) -> list[Outcome]:
         """Go on to larger C for the finalists that were best with their largest, while one wins."""
@@ -308,7 +323,7 @@ class Search:
                 continue
             for group in _grouped(alike).values():
                 seed = int(self.rng.integers(2**63))
-                self._judge_group(group, data, splits[met:], seed)
+                self._judge_group(group, data, dict(enumerate(splits[met:], met)), seed)
                 self._n_judged += 1
                 best = max(outcome.mean for outcome in group)
                 self.monitor.epoch(self._n_judged, rows=n_rows, score=best)
@@ -317,34 +332,25 @@ class Search:
         self,
         group: list[Outcome],
         data: LabelledRows,
-        splits: Splits,
+        splits: dict[int, tuple[np.ndarray, np.ndarray]],
         seed: int,
     ) -> None:
         first = group[0].setting
         costs = [outcome.setting.C for outcome in group]
-        scaler = self.scalers[first.scaler]
-        shared = None
-        if scaler is None:
-            # Anchors serve all feature maps, unless they lie among mapped features.
-            space = first.feature_map if self.model.code_on == "features" else 0
-            key = (data.X.shape[0], first.n_anchors, space)
-            known = self._anchors.get(key)
-            shared = _FoldRows(self._fresh(first, known), data, self.workers, seed)
-            self._anchors[key] = shared.model._gate.anchors
+        unscaled = self.scalers[first.scaler] is None
+        shared = self._code(first, data, seed) if unscaled else None
 
         def judge_fold(part: tuple[int, tuple[np.ndarray, np.ndarray]]) -> Judgement:
             number, (train, test) = part
             with Workers(1) as alone:
                 rows = shared
                 if rows is None:
-                    fitted = clone(scaler).fit(take_rows(data.X, train), _labels(data, train))
-                    scaled = transformed(fitted, data.X, "scalers")
-                    moved = LabelledRows(scaled, data.target, data.classes, data.sample_weight)
-                    rows = _FoldRows(self._fresh(first, None), moved, alone, seed, train)
+                    scaled = self._scale(first.scaler, data, number, train)
+                    rows = _FoldRows(self._fresh(first, None), scaled, alone, seed, train)
                 rng = np.random.default_rng([seed, number])
                 return rows.judge(train, test, costs, self.scorer, alone, rng)
 
-        found = self.workers.map(judge_fold, enumerate(splits))
+        found = self.workers.map(judge_fold, splits.items())
         scores = np.array([one.scores for one in found])
         epochs = np.array([one.epochs for one in found])
         seconds = float(np.mean([one.seconds for one in found])) / len(costs)
@@ -353,6 +359,32 @@ class Search:
             outcome.scores = np.append(before, scores[:, index])
             outcome.n_rows, outcome.seconds = data.X.shape[0], seconds
             outcome.epochs = max(outcome.epochs, int(epochs[:, index].max()))
+
+    def _code(self, setting: Setting, data: LabelledRows, seed: int) -> _FoldRows:
+        """All rows coded, once for all folds; what is known from before serves again."""
+        n_rows = data.X.shape[0]
+        coded = self._coded.get((n_rows, setting.group))
+        if coded is None:
+            # Anchors serve all feature maps, unless they lie among mapped features.
+            space = setting.feature_map if self.model.code_on == "features" else 0
+            key = (n_rows, setting.n_anchors, space)
+            model = self._fresh(setting, self._anchors.get(key))
+            coded = _FoldRows(model, data, self.workers, seed)
+            self._anchors[key] = coded.model._gate.anchors
+            if n_rows <= MOST_ROWS_KEPT:
+                self._coded[n_rows, setting.group] = coded
+        return coded
+
+    def _scale(self, scaler: int, data: LabelledRows, fold: int, train: np.ndarray) -> LabelledRows:
+        """All rows as the scaler makes them that was fitted to a fold's training rows."""
+        key = (data.X.shape[0], scaler, fold)
+        X = self._scaled.get(key)
+        if X is None:
+            fitted = clone(self.scalers[scaler]).fit(take_rows(data.X, train), _labels(data, train))
+            X = transformed(fitted, data.X, "scalers")
+            if len(data.target) <= MOST_ROWS_KEPT:
+                self._scaled[key] = X
+        return LabelledRows(X, data.target, data.classes, data.sample_weight)
 
     def _fresh(self, setting: Setting, anchors: np.ndarray | None) -> Any:
         # Of few distinct rows there are fewer anchors than were asked for.
@@ -371,11 +403,6 @@ def _grouped(outcomes: Iterable[Outcome]) -> dict[tuple[Any, ...], list[Outcome]
     for outcome in sorted(outcomes, key=lambda outcome: outcome.setting.C):
         groups.setdefault(outcome.setting.group, []).append(outcome)
     return groups
-
-
-def _best(outcomes: list[Outcome], n_kept: int) -> list[Outcome]:
-    n_kept = max(FEWEST_FINALISTS, n_kept)
-    return sorted(outcomes, key=lambda outcome: -outcome.mean)[:n_kept]
 
 
 class Judgement(NamedTuple):

@@ -64,7 +64,7 @@ def test_scores_are_those_of_cross_validation(monkeypatch, n_classes):
 def test_results_are_told_in_the_way_of_scikit_learn(moons):
     model = LocallyLinearSVCCV(cv=4, n_neighbors=(2, 4), search="grid", **SMALL).fit(*moons[:2])
     table = model.cv_results_
-    assert len(table["params"]) == 2 * (2 + 2 * 2)  # maps; one anchor has one neighbour
+    assert len(table["params"]) == 3 * (2 + 2 * 2)  # maps; one anchor has one neighbour
     assert {f"split{fold}_test_score" for fold in range(4)} < table.keys()
     best = table["params"][int(np.flatnonzero(table["rank_test_score"] == 1)[0])]
     assert best == model.best_params_
@@ -76,18 +76,29 @@ def test_halving_judges_few_candidates_on_all_rows(monkeypatch, moons):
     model = LocallyLinearSVCCV(**SMALL).fit(*moons[:2])
     n_rows = model.cv_results_["n_rows"]
     assert set(n_rows) == {100, 300}
-    assert (n_rows == 300).sum() == 3
+    assert (n_rows == 300).sum() == 4  # two groups, with both C
     assert n_rows[model.cv_results_["rank_test_score"] == 1] == 300
     grid = LocallyLinearSVCCV(search="grid", **SMALL).fit(*moons[:2])
     assert set(grid.cv_results_["n_rows"]) == {300}
 
 
-def test_halving_few_rows_judges_most_candidates_by_some_folds(moons):
-    model = LocallyLinearSVCCV(cv=6, **SMALL).fit(*moons[:2])
-    table = model.cv_results_
-    judged = np.isfinite([table[f"split{fold}_test_score"] for fold in range(6)]).sum(axis=0)
-    assert sorted(judged) == [3] * 5 + [6] * 3
-    assert judged[table["rank_test_score"] == 1] == 6
+@pytest.mark.parametrize("one_standard_error", [False, True])
+def test_most_candidates_are_judged_by_some_folds(moons, one_standard_error):
+    """The best three pairs of anchors and map, by the larger C, are judged with both, by all."""
+    model = LocallyLinearSVCCV(cv=5, one_standard_error=one_standard_error, **SMALL)
+    table = model.fit(*moons[:2]).cv_results_
+    judged = np.isfinite([table[f"split{fold}_test_score"] for fold in range(5)]).sum(axis=0)
+    # Two numbers of anchors, three maps; the simplest of all can be found only among all.
+    assert sorted(judged) == ([5] * 12 if one_standard_error else [2] * 3 + [5] * 6)
+    assert judged[table["rank_test_score"] == 1] == 5
+
+
+def test_maps_suit_the_rows(moons):
+    X, y = moons[:2]
+    tried = LocallyLinearSVCCV(search="grid", **SMALL).fit(X, y).cv_results_["param_feature_map"]
+    assert set(tried) == {None, "auto", "nystroem"}
+    sparse = LocallyLinearSVCCV(search="grid", **SMALL).fit(sp.csr_array(X), y)
+    assert set(sparse.cv_results_["param_feature_map"]) == {None}
 
 
 def test_any_scorer_will_do(moons):
@@ -127,7 +138,8 @@ def test_sparse_rows_and_threads_give_the_same(moons):
         ({"n_anchors": "many"}, "n_anchors"),
         ({"Cs": ()}, "Cs must be a sequence"),
         ({"Cs": (1.0, -1.0)}, "Cs"),
-        ({"feature_maps": "quadratic"}, "feature_maps must be a sequence"),
+        ({"feature_maps": "quadratic"}, "feature_maps must be one of"),
+        ({"feature_maps": ()}, "feature_maps must be a sequence"),
         ({"cv": 1}, "cv"),
         ({"search": "random"}, "search"),
         ({"one_standard_error": 2}, "one_standard_error"),
@@ -169,7 +181,7 @@ def test_costs_rise_while_the_largest_wins(monkeypatch, score, highest):
     monkeypatch.setattr(selection.Search, "_judge", judge)
     search = object.__new__(selection.Search)
     search._last, search.model = (), LocallyLinearSVC()
-    settings = selection.make_settings([1, 8], [4], ["auto"], [None], 1, selection.FIRST_COSTS)
+    settings = selection.make_settings([1, 8], [4], ["auto"], [None], 1, [0.3, 3.0, 30.0])
     outcomes = [selection.Outcome(setting) for setting in settings]
     judge(search, outcomes)
     raised = search.raise_costs(outcomes)

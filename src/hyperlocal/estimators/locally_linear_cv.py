@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.metrics import get_scorer
 
@@ -19,6 +20,8 @@ from ..selection import (
     Search,
     best_outcome,
     default_anchor_numbers,
+    default_feature_maps,
+    default_finalists,
     default_folds,
     make_settings,
     results_table,
@@ -60,13 +63,14 @@ class LocallyLinearSVCCV(LocalModel):
     n_anchors : sequence of int, int or "auto", default="auto"
         Numbers of local models to try. "auto" is 1, ``max(8, √N/4)`` and, up to 32 features and
         for the plain map only, ``min(400, N/25)``.
-    feature_maps : sequence, default=(None, "auto")
-        Maps to try, as in :class:`LocallyLinearSVC`. ``(None, "auto", "nystroem")`` errs less often
-        on small data, but takes longer, and explanations then speak of similarities instead of
+    feature_maps : sequence or "auto", default="auto"
+        Maps to try, as in :class:`LocallyLinearSVC`. "auto" is ``(None, "auto", "nystroem")`` up to
+        5,000 rows, ``(None, "auto")`` beyond, and ``(None,)`` for sparse rows. Where "nystroem" is
+        chosen, explanations speak of similarities to some rows: ``(None, "auto")`` keeps them to
         features. A transformer is fitted to all rows at once: one that looks at labels belongs in
         ``scalers`` or in a pipeline around this estimator.
     Cs : sequence of float or "auto", default="auto"
-        "auto" is 0.3, 3 and 30, and 300 where 30 wins and is trained with ease.
+        "auto" is 1, 10 and 100, and 1,000 where 100 wins and is trained with ease.
     n_neighbors : sequence of int or int, default=8
     betas : sequence of float or "auto", default=("auto",)
     scalers : sequence of transformers or None, default=(None,)
@@ -76,13 +80,14 @@ class LocallyLinearSVCCV(LocalModel):
         Number of shuffled, stratified folds (None: five, or three from 5,000 rows on); or an object
         whose ``split(X, y)`` gives pairs of row numbers; or such pairs, for all rows.
     search : {"halving", "grid"}, default="halving"
-        "halving" first judges anchors and maps with the middle ``C`` alone, and drops half of them;
-        it judges the others with all ``Cs`` on a ninth of the rows (at least 2,000), the best third
-        of these on three times as many, and so on; with fewer rows, on a third of the folds, and
-        the best third on the others. "grid" judges everything on everything.
+        "halving" judges everything but ``C`` with the middle ``C``, by two fifths of the folds; of
+        many rows, on a ninth of them (at least 2,000) at first, and the best third on three times
+        as many. The best two (three of fewer than 2,000 rows) are then judged with all ``Cs``, by
+        all folds. "grid" judges everything on everything.
     one_standard_error : bool, default=False
         Choose the simplest candidate whose score is within one standard error of the best: fewest
-        anchors, then the plainest map, then the smallest ``C``.
+        anchors, then the plainest map, then the smallest ``C``. Halving then keeps all anchors and
+        maps to the end.
     scoring : str, callable or None, default=None
         Accuracy, or any scorer of scikit-learn that needs labels or decisions.
     coding, anchors, code_on, normalize, loss, multi_class, max_iter, tol, intercept_scaling, \
@@ -130,7 +135,7 @@ class_weight, n_jobs, random_state
         self,
         n_anchors: Any = "auto",
         *,
-        feature_maps: Any = (None, "auto"),
+        feature_maps: Any = "auto",
         Cs: Any = "auto",
         n_neighbors: Any = 8,
         betas: Any = ("auto",),
@@ -214,7 +219,11 @@ class_weight, n_jobs, random_state
             check_number("n_neighbors", number, integer=True, above=1, inclusive=True)
         for C in _numbers("Cs", self.Cs, auto=True):
             check_number("Cs", C)
-        for name in ("feature_maps", "betas", "scalers"):
+        if isinstance(self.feature_maps, str):
+            check_choice("feature_maps", self.feature_maps, ["auto"])
+        else:
+            _sequence("feature_maps", self.feature_maps)
+        for name in ("betas", "scalers"):
             _sequence(name, getattr(self, name))
         if self.cv is not None and not (hasattr(self.cv, "split") or isinstance(self.cv, Iterable)):
             check_number("cv", self.cv, integer=True, above=2, inclusive=True)
@@ -229,25 +238,29 @@ class_weight, n_jobs, random_state
         numbers = _numbers("n_anchors", self.n_anchors, auto=True)
         numbers = sorted({min(m, n_rows) for m in numbers})
         numbers = numbers or default_anchor_numbers(n_rows, n_features)
+        maps = self.feature_maps
+        if isinstance(maps, str):
+            maps = default_feature_maps(n_rows, not sp.issparse(data.X))
         settings = make_settings(
-            numbers, _numbers("n_neighbors", self.n_neighbors), list(self.betas),
-            list(self.feature_maps), len(self.scalers),
-            _numbers("Cs", self.Cs, auto=True) or FIRST_COSTS,
+            numbers, _numbers("n_neighbors", self.n_neighbors), list(self.betas), list(maps),
+            len(self.scalers), _numbers("Cs", self.Cs, auto=True) or FIRST_COSTS,
         )  # fmt: skip
         if isinstance(self.n_anchors, str):  # many anchors that see products would be too many
             usual = default_n_anchors(n_rows)
             settings = [one for one in settings if one.n_anchors <= usual or one.is_plain]
+        n_groups = len({one.group for one in settings})
         splitter = self._splitter(data, rng)
-        halving = self.search == "halving"
+        halving = self.search == "halving" and not self.one_standard_error
         samples = halving and not isinstance(splitter, GivenFolds)
-        sizes = sample_sizes(n_rows, len(settings), samples, fewest=4 * max(numbers))
-        monitor = EpochMonitor(self, len(settings) * len(sizes), self.verbose, task="candidates")
+        sizes = sample_sizes(n_rows, n_groups, samples, fewest=4 * max(numbers))
+        monitor = EpochMonitor(self, n_groups * len(sizes) + 1, self.verbose, task="candidates")
         scorer = get_scorer("accuracy" if self.scoring is None else self.scoring)
         with Workers(self.n_jobs) as workers:
             search = Search(
                 plain, list(self.scalers), data, splitter, scorer, workers, rng, monitor
             )
-            outcomes = search.run(settings, sizes, halving)
+            n_finalists = default_finalists(n_rows) if halving else n_groups
+            outcomes = search.run(settings, sizes, n_finalists)
             return search.raise_costs(outcomes) if isinstance(self.Cs, str) else outcomes
 
     def _splitter(self, data: LabelledRows, rng: np.random.Generator) -> Any:
