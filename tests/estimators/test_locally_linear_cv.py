@@ -101,6 +101,14 @@ def test_maps_suit_the_rows(moons):
     assert set(sparse.cv_results_["param_feature_map"]) == {None}
 
 
+def test_accuracy_is_that_of_scikit_learn(moons):
+    weights = np.linspace(0.1, 1, len(moons[0]))
+    ours = LocallyLinearSVCCV(**SMALL).fit(*moons[:2], weights)
+    theirs = LocallyLinearSVCCV(scoring="accuracy", **SMALL).fit(*moons[:2], weights)
+    means = [model.cv_results_["mean_test_score"] for model in (ours, theirs)]
+    np.testing.assert_allclose(*means, rtol=1e-12)
+
+
 def test_any_scorer_will_do(moons):
     by_area = LocallyLinearSVCCV(scoring="roc_auc", **SMALL).fit(*moons[:2])
     assert 0.95 < by_area.best_score_ <= 1

@@ -34,14 +34,26 @@ def hard_problem(dtype="float64", **options):
 
 @every_storage
 @every_map
-def test_rows_are_written_out(dtype, storage, quadratic):
-    """As the reference writes them."""
-    X = make_rows(dtype, storage, 30, 4)
+@pytest.mark.parametrize("n_rows", [10, 90])
+def test_rows_are_written_out(dtype, storage, quadratic, n_rows):
+    """As the reference writes them; of few rows, only their products are the same."""
+    X = make_rows(dtype, storage, n_rows, 4)
     lifted = make_lifted(X, quadratic=quadratic)
-    expected = full_matrix(lifted, X, quadratic).reshape(30, -1)
+    expected = full_matrix(lifted, X, quadratic).reshape(n_rows, -1)
     rows = newton.written_out(lifted)
     assert rows.dtype == np.float64
-    np.testing.assert_allclose(rows, expected, rtol=1e-5, atol=1e-6)
+    if n_rows == 10:
+        assert rows.shape == (10, 10)
+        rows, expected = rows @ rows.T, expected @ expected.T
+    np.testing.assert_allclose(rows, expected, rtol=1e-4, atol=1e-5)
+
+
+@given(st.integers(1, 12), st.integers(1, 12), st.integers(1, 3), st.integers(0, 100))
+def test_rows_of_products(n_rows, width, times, seed):
+    """Products, all that the objective sees of rows, stay, even where rows are equal."""
+    rows = np.random.default_rng(seed).standard_normal((n_rows, width)).repeat(times, axis=0)
+    found = newton._rows_of(rows @ rows.T)
+    np.testing.assert_allclose(found @ found.T, rows @ rows.T, atol=1e-6 * (rows**2).sum())
 
 
 @every_smooth_loss
@@ -140,10 +152,14 @@ def test_a_monitor_can_stop_the_steps():
     ids=str,
 )
 def test_some_problems_are_left_to_epochs(options):
-    """Losses with corners, joint margins, and rows that are too wide."""
+    """Losses with corners, joint margins, and too many numbers."""
     assert newton.epochs_worth_it(make_problem(**options)) == np.inf
 
 
 def test_wider_rows_wait_longer():
-    waits = [newton.epochs_worth_it(make_problem(n_features=d)) for d in (2, 20, 100)]
+    waits = [newton.epochs_worth_it(make_problem(n_rows=900, n_features=d)) for d in (2, 20, 100)]
     assert waits[0] == 0 < waits[1] < waits[2] < np.inf
+
+
+def test_few_rows_do_not_wait():
+    assert newton.epochs_worth_it(make_problem(n_rows=50, n_features=2000)) == 0

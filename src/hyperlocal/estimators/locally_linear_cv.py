@@ -18,6 +18,7 @@ from ..selection import (
     GivenFolds,
     Outcome,
     Search,
+    accuracy,
     best_outcome,
     default_anchor_numbers,
     default_feature_maps,
@@ -254,7 +255,7 @@ class_weight, n_jobs, random_state
         samples = halving and not isinstance(splitter, GivenFolds)
         sizes = sample_sizes(n_rows, n_groups, samples, fewest=4 * max(numbers))
         monitor = EpochMonitor(self, n_groups * len(sizes) + 1, self.verbose, task="candidates")
-        scorer = get_scorer("accuracy" if self.scoring is None else self.scoring)
+        scorer = accuracy if self.scoring is None else get_scorer(self.scoring)
         with Workers(self.n_jobs) as workers:
             search = Search(
                 plain, list(self.scalers), data, splitter, scorer, workers, rng, monitor

@@ -1,4 +1,4 @@
-"""Newton's method on the primal, for lifted rows of few numbers.
+"""Newton's method on the primal, for lifted rows of few numbers, or few lifted rows.
 
 Dual descent takes epochs in proportion to C where features are correlated; Newton's steps solve the
 same problem in about ten, whatever C is, but each needs the matrix of second derivatives: for a
@@ -6,15 +6,15 @@ column ``c`` with margins ``m_i = y_i w·z_i``, costs ``C_i`` and the loss ``ℓ
 
     g = w + Σ_i C_i ℓ'(m_i) y_i z_i,    H = I + Σ_i C_i ℓ''(m_i) z_i z_iᵀ.
 
-That is worth it where rows are narrow. ``α_i = −C_i ℓ'(m_i)`` are then dual variables, and
-``½‖g‖²`` is the duality gap between ``w`` and ``α``: a result that the dual solver can check, and
-go on from.
+That is worth it where rows are narrow, or few: N rows span at most N directions, and in these they
+are no wider than N. ``α_i = −C_i ℓ'(m_i)`` are then dual variables, and ``½‖g‖²`` is the duality
+gap between ``w`` and ``α``: a result that the dual solver can check, and go on from.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dposv
 from scipy.special import expit
 
 from ..lifting import LiftedRows
@@ -22,8 +22,8 @@ from .problem import Problem
 
 # The matrix is written out in double precision: 128 megabytes at most.
 MOST_NUMBERS = 1 << 24
-# A step costs about so many epochs of dual descent per number of a lifted row, times anchors over
-# neighbours (the matrix has all anchors, an epoch only a row's neighbours).
+# What the steps cost in epochs of dual descent, per number of the matrix of second derivatives over
+# the numbers of a row that an epoch visits.
 EPOCHS_PER_NUMBER = 0.4
 # What dual descent takes where it has no trouble: rows so narrow that steps cost less never see it.
 EASY_EPOCHS = 25
@@ -38,13 +38,13 @@ SMOOTH_LOSSES = ("squared_hinge", "log")
 def epochs_worth_it(problem: Problem) -> float:
     """After how many epochs without an end the steps are worth their cost; infinite for never."""
     lifted = problem.lifted
-    width = lifted.n_anchors * (lifted.width + 1)
     if problem.crammer_singer or problem.loss not in SMOOTH_LOSSES:
         return np.inf
-    if lifted.n_rows * width > MOST_NUMBERS:
+    width = min(lifted.n_anchors * (lifted.width + 1), lifted.n_rows)
+    if lifted.n_rows * max(width, lifted.width, lifted.n_anchors) > MOST_NUMBERS:
         return np.inf
-    cost = EPOCHS_PER_NUMBER * width * lifted.n_anchors / lifted.n_neighbors
-    return max(0.0, cost - EASY_EPOCHS)
+    visited = lifted.n_neighbors * (lifted.width + 1)
+    return max(0.0, EPOCHS_PER_NUMBER * width**2 / visited - EASY_EPOCHS)
 
 
 class NewtonDescent:
@@ -125,7 +125,8 @@ class _Column:
         scaled = self.rows[counted] * np.sqrt(self.costs[counted] * second[counted])[:, None]
         matrix = scaled.T @ scaled
         matrix.flat[:: len(matrix) + 1] += 1
-        direction = -cho_solve(cho_factor(matrix, overwrite_a=True), self.gradient)
+        # Its eigenvalues are at least one: LAPACK has nothing to complain of.
+        _, direction, _ = dposv(matrix, -self.gradient, overwrite_a=True)
         change = self.labels * (self.rows @ direction)
         slope, size = float(self.gradient @ direction), 1.0
         before, old_weights, old_margins = self.objective, self.weights, self.margins
@@ -163,5 +164,35 @@ def _log(margins: np.ndarray) -> Derivatives:
 
 
 def written_out(lifted: LiftedRows) -> np.ndarray:
-    """The lifted rows as a matrix of doubles, ``(n_rows, n_anchors · (p + 1))``."""
-    return lifted.to_csr().toarray().astype(np.float64, copy=False)
+    """The lifted rows as a matrix of doubles, ``(n_rows, n_anchors · (p + 1))``.
+
+    Where that is wider than the rows are many: their coordinates in a basis of what they span.
+    """
+    n_rows, width = lifted.n_rows, lifted.width + 1
+    phi = np.empty((n_rows, lifted.width), lifted.dtype)
+    lifted.rows.gather(np.arange(n_rows), phi)
+    biases = np.full((n_rows, 1), 0 if lifted.shared_bias else lifted.bias)
+    phi = np.hstack([phi, biases])
+    gate = np.zeros((n_rows, lifted.n_anchors))
+    np.put_along_axis(gate, lifted.anchors, lifted.gate, axis=1)
+    if n_rows < lifted.n_anchors * width:
+        products = (gate @ gate.T) * (phi @ phi.T)
+        if lifted.shared_bias:
+            products += lifted.bias**2
+        return _rows_of(products)
+    matrix = gate[:, :, None] * phi[:, None, :]
+    if lifted.shared_bias:
+        matrix[:, 0, -1] = lifted.bias
+    return matrix.reshape(n_rows, -1)
+
+
+def _rows_of(products: np.ndarray) -> np.ndarray:
+    """Rows with the given products, but for rounding, without which equal rows had no factor."""
+    largest = products.diagonal().max(initial=0) or 1.0
+    for share in (1e-13, 1e-11, 1e-9):
+        try:
+            return np.linalg.cholesky(products + share * largest * np.eye(len(products)))
+        except np.linalg.LinAlgError:
+            continue
+    values, vectors = np.linalg.eigh(products)
+    return vectors * np.sqrt(np.maximum(values, 0))
