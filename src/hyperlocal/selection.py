@@ -37,10 +37,11 @@ FIRST_SHARE = 9
 # groups go on to the last.
 SHARE_OF_FOLDS = 0.4
 N_FINALISTS, N_FINALISTS_OF_FEW_ROWS = 2, 3
-# Costs tried at first; while the largest wins, ten times as much is tried, up to the last, and as
-# long as training ends within a share of the epochs allowed (in the end it is held to more).
+# Costs tried at first; while the largest or the smallest wins, ten times as much or a tenth is tried,
+# up to the last, and as long as training ends within a share of the epochs allowed (in the end it is
+# held to more).
 FIRST_COSTS = (1.0, 10.0, 100.0)
-MOST_COST = 1000.0
+LEAST_COST, MOST_COST = 0.1, 1000.0
 EASY_SHARE = 0.2
 # Similarities to some rows pay where rows are few, and cost little there.
 MOST_ROWS_FOR_SIMILARITIES = 5_000
@@ -275,24 +276,31 @@ class Search:
         self._judge(finalists, *self._last)
         return [outcome for outcome in outcomes if outcome.n_rows]
 
-    def raise_costs(self, outcomes: list[Outcome]) -> list[Outcome]:
-        """Go on to larger C for the finalists that were best with their largest, while one wins."""
+    def extend_costs(self, outcomes: list[Outcome]) -> list[Outcome]:
+        """Go on beyond the largest and the smallest C, by tens, while an end wins."""
+        outcomes = self._extend(outcomes, 10.0, MOST_COST)
+        return self._extend(outcomes, 0.1, LEAST_COST)
+
+    def _extend(self, outcomes: list[Outcome], factor: float, last: float) -> list[Outcome]:
+        """For the finalists that were best with the C at that end and trained with ease."""
         most_epochs = EASY_SHARE * self.model.max_iter
         while True:
             most = max(outcome.seen for outcome in outcomes)
             finalists = [outcome for outcome in outcomes if outcome.seen == most]
             finalists.sort(key=lambda outcome: (outcome.mean, -outcome.setting.C))
             best_of_group = {outcome.setting.group: outcome for outcome in finalists}
-            largest = max(outcome.setting.C for outcome in outcomes)
-            if largest > finalists[-1].setting.C or largest >= MOST_COST:
+            costs = [outcome.setting.C for outcome in outcomes]
+            end = max(costs) if factor > 1 else min(costs)
+            reached = end >= last if factor > 1 else end <= last
+            if finalists[-1].setting.C != end or reached:
                 return outcomes
-            raised = [
-                Outcome(replace(outcome.setting, C=10 * largest))
+            beyond = [
+                Outcome(replace(outcome.setting, C=end * factor))
                 for outcome in best_of_group.values()
-                if largest == outcome.setting.C and outcome.epochs <= most_epochs
+                if end == outcome.setting.C and outcome.epochs <= most_epochs
             ]
-            self._judge(raised, *self._last)
-            easy = [outcome for outcome in raised if outcome.epochs <= most_epochs]
+            self._judge(beyond, *self._last)
+            easy = [outcome for outcome in beyond if outcome.epochs <= most_epochs]
             if not easy:
                 return outcomes
             outcomes = outcomes + easy

@@ -174,27 +174,35 @@ def test_more_anchors_than_distinct_rows_are_as_many():
 
 
 @pytest.mark.parametrize(
-    ("score", "highest"),
-    [(lambda C: C, 3_000), (lambda C: -abs(C - 300), 3_000), (lambda C: min(C, 3), 30)],
-    ids=["always better", "300 is best", "a tie is no gain"],
+    ("score", "lowest", "highest"),
+    [
+        (lambda C: C, 0.3, 3_000),
+        (lambda C: -abs(C - 300), 0.3, 3_000),
+        (lambda C: min(C, 3), 0.3, 30),
+        (lambda C: -C, 0.03, 30),
+        (lambda C: -abs(C - 3), 0.3, 30),
+    ],
+    ids=["always better", "300 is best", "a tie is no gain", "always worse", "3 is best"],
 )
-def test_costs_rise_while_the_largest_wins(monkeypatch, score, highest):
-    """By tens, up to the most; then the best is among what was tried."""
+def test_costs_go_on_where_an_end_wins(monkeypatch, score, lowest, highest):
+    """By tens, up to the last; then the best is among what was tried."""
 
     def judge(search, outcomes, *rest):
         for outcome in outcomes:
             outcome.scores, outcome.n_rows = np.full(3, float(score(outcome.setting.C))), 100
 
     monkeypatch.setattr(selection, "MOST_COST", 3_000.0)
+    monkeypatch.setattr(selection, "LEAST_COST", 0.03)
     monkeypatch.setattr(selection.Search, "_judge", judge)
     search = object.__new__(selection.Search)
     search._last, search.model = (), LocallyLinearSVC()
     settings = selection.make_settings([1, 8], [4], ["auto"], [None], 1, [0.3, 3.0, 30.0])
     outcomes = [selection.Outcome(setting) for setting in settings]
     judge(search, outcomes)
-    raised = search.raise_costs(outcomes)
-    assert max(outcome.setting.C for outcome in raised) == highest
-    assert len({outcome.setting for outcome in raised}) == len(raised)
+    extended = search.extend_costs(outcomes)
+    costs = [outcome.setting.C for outcome in extended]
+    assert (min(costs), max(costs)) == (pytest.approx(lowest), pytest.approx(highest))
+    assert len({outcome.setting for outcome in extended}) == len(extended)
 
 
 def test_given_costs_are_all_there_are(moons):
