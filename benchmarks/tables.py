@@ -269,7 +269,7 @@ SOURCES = (
            (AT_100, ("method", "LLC-SAPL_lcc"))),
     *(Source("anchor_learning_biases", "llc-sapl-2", "lcc",
              (AT_100, ("method", "LCC+SVM (lcc codes)"), ("set", name)))
-      for name in ("banana", "skin", "magic04", "usps", "mnist", "letter")),
+      for name in ("banana", "skin", "magic04", "usps", "mnist")),
     Source("neighborhood_accuracy", "llc-sapl-2", "svm-knn",
            (("method", "SVM-KNN (k by leave-one-out)"),)),
     *(Source(f"pegasos_kernel_{name}", "pegasos-kernel", method, (("method", theirs), ("C", 1.0)))

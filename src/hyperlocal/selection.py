@@ -37,9 +37,9 @@ FIRST_SHARE = 9
 # groups go on to the last.
 SHARE_OF_FOLDS = 0.4
 N_FINALISTS, N_FINALISTS_OF_FEW_ROWS = 2, 3
-# Costs tried at first; while the largest or the smallest wins, ten times as much or a tenth is tried,
-# up to the last, and as long as training ends within a share of the epochs allowed (in the end it is
-# held to more).
+# Costs tried at first; while the largest or the smallest wins, ten times as much or a tenth is
+# tried, up to the last, as long as training ends within a share of the epochs allowed (in the end
+# it is held to more).
 FIRST_COSTS = (1.0, 10.0, 100.0)
 LEAST_COST, MOST_COST = 0.1, 1000.0
 EASY_SHARE = 0.2
@@ -292,7 +292,7 @@ class Search:
             costs = [outcome.setting.C for outcome in outcomes]
             end = max(costs) if factor > 1 else min(costs)
             reached = end >= last if factor > 1 else end <= last
-            if finalists[-1].setting.C != end or reached:
+            if end != finalists[-1].setting.C or reached:
                 return outcomes
             beyond = [
                 Outcome(replace(outcome.setting, C=end * factor))
