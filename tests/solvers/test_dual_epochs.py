@@ -20,7 +20,9 @@ from reference.problems import (
     every_problem,
     every_storage,
     full_matrix,
+    make_lifted,
     make_problem,
+    make_rows,
     make_written_out,
 )
 
@@ -174,9 +176,19 @@ def test_reference_scores_are_the_lifted_scores():
 
 
 def test_rows_side_by_side_take_turns():
-    """Data may be sorted by likeness: rows that are neighbours do not follow each other."""
-    rows = np.arange(8 * dual.GROUPS_TAKING_TURNS * 9)
-    order = dual.visit_order(rows, np.random.default_rng(0))
-    place = np.argsort(order)
-    apart = np.abs(np.diff(place)).reshape(-1)[rows[:-1] % 8 != 7]  # within groups of eight
-    assert (apart == dual.GROUPS_TAKING_TURNS).all()
+    """Where data are sorted by likeness, rows that are neighbours do not follow each other."""
+    rows = np.arange(8 * 64 * 9)
+    place = np.argsort(dual.visit_order(rows, np.random.default_rng(0), turns=64))
+    apart = np.abs(np.diff(place))[rows[:-1] % 8 != 7]  # within groups of eight
+    assert (apart == 64).all()
+
+
+@pytest.mark.parametrize(("order", "turns"), [("sorted", 64), ("random", 1)])
+def test_turns_are_for_sorted_rows(order, turns):
+    n_rows = 5000
+    X = make_rows("float32", "dense", n_rows, 2)
+    lifted = make_lifted(X, n_anchors=6)
+    if order == "sorted":
+        lifted = make_lifted(X[np.argsort(lifted.anchors[:, 0], kind="stable")], n_anchors=6)
+        lifted.anchors.sort(axis=0)
+    assert dual.turns_for(lifted) == turns

@@ -16,6 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .. import _core
+from ..lifting import LiftedRows
 from ..threads import row_blocks, split_evenly
 from .newton import NewtonDescent, epochs_worth_it
 from .problem import Problem, squared_norms_by_column
@@ -34,7 +35,8 @@ RESTING = 0.5
 # one; earlier is faster, and the full check repairs what went too far.
 SHRINKING = 0.2
 NEIGHBOURS_VISITED_TOGETHER = 8
-GROUPS_TAKING_TURNS = 64
+TURNS_OF_SORTED_ROWS = 64
+SORTED_SHARE = 0.5  # of rows that have the nearest anchor of the row before, beyond chance
 FEW_ROWS = 4096  # they stay in a cache
 # Columns of an epoch's report, and of the bounds beyond which variables are switched off.
 GAP, GAIN, LARGEST, SMALLEST = range(4)
@@ -99,13 +101,14 @@ def solve(
     )
 
 
-def visit_order(rows: np.ndarray, rng: np.random.Generator, share: float = 1.0) -> np.ndarray:
+def visit_order(
+    rows: np.ndarray, rng: np.random.Generator, share: float = 1.0, turns: int = 1
+) -> np.ndarray:
     """Shuffle rows, a few neighbours at a time; with a share below one, only so many of them.
 
-    Rows that lie side by side in memory are visited soon after each other: visits of short rows
-    wait for memory more than they compute, and eight neighbours more than halve the wait. They take
-    turns with those of other places, so that rows which are alike, in data that are sorted, do not
-    follow each other: that would more than double the epochs. Few rows are shuffled one by one.
+    Rows that lie side by side in memory are visited together: visits of short rows wait for memory
+    more than they compute, and eight neighbours more than halve the wait. With ``turns`` they take
+    turns with those of so many other places. Few rows are shuffled one by one.
 
     Examples
     --------
@@ -119,10 +122,25 @@ def visit_order(rows: np.ndarray, rng: np.random.Generator, share: float = 1.0) 
     n_groups, n_left = divmod(len(rows), NEIGHBOURS_VISITED_TOGETHER)
     groups = rows[: len(rows) - n_left].reshape(n_groups, NEIGHBOURS_VISITED_TOGETHER)
     drawn = groups[rng.permutation(n_groups)[: math.ceil(share * n_groups)]]
-    n_turns = len(drawn) // GROUPS_TAKING_TURNS * GROUPS_TAKING_TURNS
-    turns = drawn[:n_turns].reshape(-1, GROUPS_TAKING_TURNS, NEIGHBOURS_VISITED_TOGETHER)
-    last = (drawn[n_turns:].T.ravel(), rows[len(rows) - n_left :])
-    return np.concatenate([turns.transpose(0, 2, 1).ravel(), *last])
+    n_whole = len(drawn) // turns * turns
+    whole = drawn[:n_whole].reshape(-1, turns, NEIGHBOURS_VISITED_TOGETHER)
+    last = (drawn[n_whole:].T.ravel(), rows[len(rows) - n_left :])
+    return np.concatenate([whole.transpose(0, 2, 1).ravel(), *last])
+
+
+def turns_for(lifted: LiftedRows) -> int:
+    """More than one where rows side by side are alike, as in data that are sorted.
+
+    Alike rows that follow each other take back what the last did: more than twice the epochs. But
+    turns cost time where memory is waited for, and are taken only where they pay.
+    """
+    nearest = lifted.anchors[:, 0]
+    if len(nearest) <= FEW_ROWS:
+        return 1
+    shares = np.bincount(nearest) / len(nearest)
+    by_chance = float(shares @ shares)
+    alike = float(np.mean(nearest[1:] == nearest[:-1]))
+    return TURNS_OF_SORTED_ROWS if alike - by_chance > SORTED_SHARE * (1 - by_chance) else 1
 
 
 def shrink_bounds(reports: np.ndarray) -> np.ndarray:
@@ -153,6 +171,7 @@ class Descent:
         self.tol = tol
         self.rng = rng
         lifted = problem.lifted
+        self.turns = turns_for(lifted)
         shape = (lifted.n_rows, problem.n_columns)
         self.n_groups = 1 if problem.crammer_singer else problem.n_columns
         self.squared_norms = lifted.squared_norms()
@@ -184,7 +203,7 @@ class Descent:
         flags = self.active.view(np.bool_)  # numpy finds flags faster than numbers
         awake = flags[:, 0] if self.n_groups == 1 else flags.any(axis=1)
         awake_rows = np.flatnonzero(awake)
-        order = visit_order(awake_rows, self.rng, share)
+        order = visit_order(awake_rows, self.rng, share, self.turns)
         reports = self.blank_reports()
         state = (self.weights, self.alpha, self.active)
         if self.problem.crammer_singer:
