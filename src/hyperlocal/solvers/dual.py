@@ -132,10 +132,11 @@ def turns_for(lifted: LiftedRows) -> int:
     """More than one where rows side by side are alike, as in data that are sorted.
 
     Alike rows that follow each other take back what the last did: more than twice the epochs. But
-    turns cost time where memory is waited for, and are taken only where they pay.
+    turns cost time where memory is waited for, and are taken only where they pay. Rows of one
+    anchor each may well be sorted by it: they share nothing but its weights, which then stay near.
     """
     nearest = lifted.anchors[:, 0]
-    if len(nearest) <= FEW_ROWS:
+    if len(nearest) <= FEW_ROWS or lifted.n_neighbors == 1:
         return 1
     shares = np.bincount(nearest) / len(nearest)
     by_chance = float(shares @ shares)
