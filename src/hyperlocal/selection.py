@@ -150,9 +150,12 @@ def make_settings(
     n_scalers: int,
     costs: Sequence[float],
 ) -> list[Setting]:
-    """All combinations, except for what is the same model: one anchor has one neighbour."""
+    """All combinations, except for what is the same model: one anchor has one neighbour.
+
+    The first maps come first: of equal scores, the earlier setting wins.
+    """
     settings = []
-    for scaler, m, feature_map in product(range(n_scalers), n_anchors, feature_maps):
+    for scaler, feature_map, m in product(range(n_scalers), feature_maps, n_anchors):
         gates = sorted({min(k, m) for k in n_neighbors})
         for k, beta in product(gates, betas if m > 1 else betas[:1]):
             settings += [Setting(m, k, beta, feature_map, scaler, C) for C in sorted(costs)]
