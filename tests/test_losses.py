@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from hyperlocal import _core
-from hyperlocal.losses import LOSSES, loss_sum, loss_values, margins
+from hyperlocal.losses import LOSSES, curvatures, loss_sum, loss_values, margins, pulls
 from reference import losses as reference
 from reference.problems import make_problem
 
@@ -21,6 +21,17 @@ def test_loss_values(loss, margin):
     """The losses are those of the plain formulas, without overflow."""
     value = loss_values(loss, np.array([margin]))
     np.testing.assert_allclose(value, [reference.value(loss, margin)], rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "log"])
+@given(margin=st.floats(-4, 4).filter(lambda margin: abs(margin - 1) > 1e-3))
+def test_derivatives(loss, margin):
+    """Central differences agree, away from the corner of the squared hinge's slope."""
+    around = np.array([margin - 1e-5, margin, margin + 1e-5])
+    below, slope, above = -pulls(loss, around)
+    values = loss_values(loss, around)
+    np.testing.assert_allclose(slope, (values[2] - values[0]) / 2e-5, atol=1e-6)
+    np.testing.assert_allclose(curvatures(loss, around[1]), (above - below) / 2e-5, atol=1e-6)
 
 
 @every_loss

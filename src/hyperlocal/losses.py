@@ -33,6 +33,14 @@ def pulls(loss: str, margins: np.ndarray) -> np.ndarray:
     return 2 * slack if loss == "squared_hinge" else (slack > 0).astype(margins.dtype)
 
 
+def curvatures(loss: str, margins: np.ndarray) -> np.ndarray:
+    """``ℓ''`` of each margin, of a loss that has one (the squared hinge has, but for a corner)."""
+    if loss == "log":
+        wrong = pulls(loss, margins)
+        return wrong * (1 - wrong)
+    return 2.0 * (margins < 1)
+
+
 def conjugate_sums(
     alpha: np.ndarray, target: np.ndarray, costs: np.ndarray, loss: str, crammer_singer: bool
 ) -> np.ndarray:

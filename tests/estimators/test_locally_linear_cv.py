@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.model_selection import KFold, cross_val_score
 
-from hyperlocal import LocallyLinearSVC, LocallyLinearSVCCV, RelevanceScaler, selection
+from hyperlocal import LocallyLinearSVC, LocallyLinearSVCCV, RelevanceScaler, candidates, selection
 
 SMALL = {"n_anchors": (1, 6), "Cs": (0.3, 3.0), "random_state": 0}
 
@@ -72,7 +72,7 @@ def test_results_are_told_in_the_way_of_scikit_learn(moons):
 
 
 def test_halving_judges_few_candidates_on_all_rows(monkeypatch, moons):
-    monkeypatch.setattr(selection, "FEWEST_ROWS", 40)
+    monkeypatch.setattr(candidates, "FEWEST_ROWS", 40)
     model = LocallyLinearSVCCV(**SMALL).fit(*moons[:2])
     n_rows = model.cv_results_["n_rows"]
     assert set(n_rows) == {100, 300}
@@ -126,8 +126,28 @@ def test_relevance_is_found_within_folds():
     assert scaled > plain
     assert model.best_params_["scaler"] is scalers[1]
     scores = model.decision_function(X[:5])
-    parts = model.local_coef(X[:5])[:, 0] * model.scaler_.transform(X[:5])
+    parts = model.local_coef(X[:5])[:, 0] * X[:5]
     assert np.allclose(parts.sum(axis=1) + model.local_intercept(X[:5])[:, 0], scores, atol=1e-4)
+
+
+def test_scaled_features_are_explained_as_they_were_given():
+    """Values, and the way to the other side, are those of the rows before they were scaled."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 6))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    scaler = RelevanceScaler(n_estimators=30, random_state=0, power=0.5)
+    model = LocallyLinearSVCCV(
+        8, scalers=(scaler,), feature_maps=("quadratic",), Cs=(10.0,), random_state=0
+    ).fit(X, y)
+    for row, explanation in zip(X[:8], model.explain(X[:8]), strict=True):
+        np.testing.assert_allclose(explanation.values, row, rtol=1e-6)
+        total = explanation.contributions.sum(axis=1) + explanation.intercepts
+        np.testing.assert_allclose(total, model.decision_function([row]), rtol=1e-6, atol=1e-9)
+        point = explanation.boundary
+        np.testing.assert_allclose(row + point.changes, point.row, rtol=1e-6, atol=1e-9)
+        assert point.distance == pytest.approx(np.linalg.norm(point.changes))
+        if point.found:
+            assert model.predict([point.row])[0] == point.prediction != explanation.prediction
 
 
 def test_sparse_rows_and_threads_give_the_same(moons):
@@ -196,7 +216,7 @@ def test_costs_go_on_where_an_end_wins(monkeypatch, score, lowest, highest):
     monkeypatch.setattr(selection.Search, "_judge", judge)
     search = object.__new__(selection.Search)
     search._last, search.model = (), LocallyLinearSVC()
-    settings = selection.make_settings([1, 8], [4], ["auto"], [None], 1, [0.3, 3.0, 30.0])
+    settings = candidates.make_settings([1, 8], [4], ["auto"], [None], 1, [0.3, 3.0, 30.0])
     outcomes = [selection.Outcome(setting) for setting in settings]
     judge(search, outcomes)
     extended = search.extend_costs(outcomes)

@@ -57,21 +57,6 @@ def test_rows_of_products(n_rows, width, times, seed):
 
 
 @every_smooth_loss
-@given(st.lists(st.floats(-4, 4), min_size=1, max_size=20))
-def test_derivatives(loss, margins):
-    """Central differences agree, away from the corner of the squared hinge's second derivative."""
-    function = newton._squared_hinge if loss == "squared_hinge" else newton._log
-    margins = np.array(margins)
-    margins = margins[np.abs(margins - 1) > 1e-3]
-    _, first, second = function(margins)
-    (above, first_above, _), (below, first_below, _) = (
-        function(margins + d) for d in (1e-5, -1e-5)
-    )
-    np.testing.assert_allclose(first, (above - below) / 2e-5, atol=1e-6)
-    np.testing.assert_allclose(second, (first_above - first_below) / 2e-5, atol=1e-6)
-
-
-@every_smooth_loss
 @pytest.mark.parametrize("n_columns", [1, 3])
 def test_gradients(loss, n_columns):
     """They are those of the objective."""

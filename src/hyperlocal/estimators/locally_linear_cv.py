@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,17 @@ from sklearn.base import clone
 from sklearn.metrics import get_scorer
 
 from ..anchors import default_n_anchors
+from ..candidates import (
+    default_anchor_numbers,
+    default_feature_maps,
+    default_finalists,
+    make_settings,
+    sample_sizes,
+)
+from ..explanation import Explanation
 from ..features import transformed
 from ..progress import EpochMonitor
+from ..relevance import RelevanceScaler
 from ..selection import (
     FIRST_COSTS,
     GivenFolds,
@@ -20,13 +30,8 @@ from ..selection import (
     Search,
     accuracy,
     best_outcome,
-    default_anchor_numbers,
-    default_feature_maps,
-    default_finalists,
     default_folds,
-    make_settings,
     results_table,
-    sample_sizes,
 )
 from ..threads import Workers
 from ..validation import (
@@ -306,6 +311,43 @@ class_weight, n_jobs, random_state
     def _check_fitted_rows(self, X: Any) -> Any:
         X = super()._check_fitted_rows(X)
         return X if self.scaler_ is None else transformed(self.scaler_, X, "scalers")
+
+    # ---- explanations, in the features as they were given ----------------------------------------
+
+    def _relevance(self) -> np.ndarray | None:
+        """By how much features were stretched, if that is all that was done to them."""
+        stretched = isinstance(self.scaler_, RelevanceScaler) and self._feature_map.explains_input
+        return self.scaler_.scale_.astype(self._weights.dtype) if stretched else None
+
+    def _local_models(self, X: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for coef, intercept in super()._local_models(X):  # checks that the model is fitted
+            scale = self._relevance()
+            yield coef if scale is None else coef * scale, intercept
+
+    def _explain_rows(self, X: Any) -> list[Explanation]:
+        explanations, scale = super()._explain_rows(X), self._relevance()
+        if scale is None:
+            return explanations
+        return [_unstretched(explanation, scale) for explanation in explanations]
+
+
+def _unstretched(explanation: Explanation, scale: np.ndarray) -> Explanation:
+    """Told in features that were multiplied by ``scale``; those of scale zero have no effect."""
+
+    def undo(values: np.ndarray) -> np.ndarray:
+        return np.divide(values, scale, out=np.zeros_like(values), where=scale > 0)
+
+    point = explanation.boundary
+    if point is not None:
+        changes = undo(point.changes)
+        distance = float(np.linalg.norm(changes))
+        longer = distance / point.distance if point.distance > 0 else 1.0
+        point = replace(
+            point, row=undo(point.row), changes=changes, distance=distance,
+            linear_distance=point.linear_distance * longer,
+        )  # fmt: skip
+    values = None if explanation.values is None else undo(explanation.values)
+    return replace(explanation, values=values, boundary=point)
 
 
 def _numbers(name: str, value: Any, auto: bool = False) -> list[Any]:

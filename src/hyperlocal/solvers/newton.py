@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg.lapack import dposv
-from scipy.special import expit
 
 from ..lifting import LiftedRows
+from ..losses import curvatures, loss_values, pulls
 from .problem import Problem
 
 # The matrix is written out in double precision: 128 megabytes at most.
@@ -72,13 +72,15 @@ class NewtonDescent:
 
     def step(self) -> None:
         """One step for each column that is not there yet."""
-        moving = [one for one in self.columns if one.gap > self.tol * one.objective]
-        self.workers.map(lambda column: column.step(), moving)
+        self.workers.map(lambda column: column.step(), self._moving())
 
     @property
     def converged(self) -> bool:
         """Whether no column has a step to take."""
-        return all(one.stuck or one.gap <= self.tol * one.objective for one in self.columns)
+        return not self._moving()
+
+    def _moving(self) -> list[_Column]:
+        return [one for one in self.columns if not one.stuck and one.gap > self.tol * one.objective]
 
     @property
     def objective(self) -> float:
@@ -96,7 +98,7 @@ class NewtonDescent:
 
     def alpha(self) -> np.ndarray:
         """Dual variables of the weights, ``(n_rows, n_columns)``."""
-        return np.stack([one.alpha() for one in self.columns], axis=1)
+        return np.stack([one.alpha for one in self.columns], axis=1)
 
 
 class _Column:
@@ -113,16 +115,16 @@ class _Column:
         self.rows = rows
         self.labels = labels
         self.costs = costs
-        self.derivatives = _squared_hinge if loss == "squared_hinge" else _log
+        self.loss = loss
         self.stuck = False
         self.weights = steps @ rows
         self._move_to(self.weights, labels * (rows @ self.weights))
 
     def step(self) -> None:
         """Towards the optimum of the quadratic function that touches here, by halves if need be."""
-        second = self.derivatives(self.margins)[2]
-        counted = np.flatnonzero(second)
-        scaled = self.rows[counted] * np.sqrt(self.costs[counted] * second[counted])[:, None]
+        weights = self.costs * curvatures(self.loss, self.margins)
+        counted = np.flatnonzero(weights)
+        scaled = self.rows[counted] * np.sqrt(weights[counted])[:, None]
         matrix = scaled.T @ scaled
         matrix.flat[:: len(matrix) + 1] += 1
         # Its eigenvalues are at least one: LAPACK has nothing to complain of.
@@ -138,29 +140,13 @@ class _Column:
         self._move_to(old_weights, old_margins)
         self.stuck = True  # as near as rounding allows
 
-    def alpha(self) -> np.ndarray:
-        """Dual variables of the weights."""
-        return -self.costs * self.derivatives(self.margins)[1]
-
     def _move_to(self, weights: np.ndarray, margins: np.ndarray) -> None:
         self.weights, self.margins = weights, margins
-        loss, first, _ = self.derivatives(margins)
-        self.objective = 0.5 * float(weights @ weights) + float(self.costs @ loss)
-        self.gradient = weights + (self.costs * first * self.labels) @ self.rows
+        losses = float(self.costs @ loss_values(self.loss, margins))
+        self.objective = 0.5 * float(weights @ weights) + losses
+        self.alpha = self.costs * pulls(self.loss, margins)
+        self.gradient = weights - (self.alpha * self.labels) @ self.rows
         self.gap = 0.5 * float(self.gradient @ self.gradient)
-
-
-Derivatives = tuple[np.ndarray, np.ndarray, np.ndarray]
-
-
-def _squared_hinge(margins: np.ndarray) -> Derivatives:
-    short = np.maximum(0, 1 - margins)
-    return short * short, -2 * short, 2.0 * (short > 0)
-
-
-def _log(margins: np.ndarray) -> Derivatives:
-    wrong = expit(-margins)
-    return np.logaddexp(0, -margins), -wrong, wrong * (1 - wrong)
 
 
 def written_out(lifted: LiftedRows) -> np.ndarray:
