@@ -29,36 +29,6 @@ struct KeptSvms {
 
 namespace detail {
 
-// ‖x − row‖² for n of the rows, four at a time.
-template <class T>
-void squared_distances(const T* x, Index size, const Rows<T>& rows, const Column* chosen, Index n,
-                       T* out) {
-  constexpr int lanes = lanes_per_register<T>;
-  RowBuffer<T> unused;
-  const auto start = [&](Index i) { return rows.fetch(chosen[i], unused).values; };
-  Index i = 0;
-  for (; i + 4 <= n; i += 4) {
-    const T* v[4] = {start(i), start(i + 1), start(i + 2), start(i + 3)};
-    Lanes<T, lanes> sums[4];
-    for (auto& sum : sums) sum = Lanes<T, lanes>::zero();
-    Index f = 0;
-    for (; f + lanes <= size; f += lanes) {
-      const auto own = Lanes<T, lanes>::load(x + f);
-      for (int j = 0; j < 4; ++j) {
-        auto difference = Lanes<T, lanes>::load(v[j] + f);
-        difference.add_product(own, T(-1));
-        sums[j].add_product(difference, difference);
-      }
-    }
-    T totals[4];
-    sums_of_four(sums[0], sums[1], sums[2], sums[3], totals);
-    for (; f < size; ++f)
-      for (int j = 0; j < 4; ++j) totals[j] += (v[j][f] - x[f]) * (v[j][f] - x[f]);
-    for (int j = 0; j < 4; ++j) out[i + j] = totals[j];
-  }
-  for (; i < n; ++i) out[i] = squared_difference(start(i), x, size);
-}
-
 // Kernel values of one query after the other with the support vectors of its centre.
 template <class T>
 class CentreKernel {
@@ -91,8 +61,10 @@ class CentreKernel {
   }
 
   void fill_distances(const RowView<T>& query, const Column* support, Index n) {
-    if (query.is_dense())
-      return squared_distances(query.values, query.size, data_.rows, support, n, values_.data());
+    if (query.is_dense()) {
+      const auto start = [&](Index i) { return data_.rows.fetch(support[i], buffer_).values; };
+      return squared_differences(query.values, query.size, start, n, values_.data());
+    }
     const T* x = write_out(query, T(1));
     const double norm = squared_norm(query);
     for (Index i = 0; i < n; ++i) {

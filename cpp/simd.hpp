@@ -208,6 +208,52 @@ T squared_difference(const T* x, const T* y, std::int64_t size) {
   return total;
 }
 
+// ‖x − start(i)‖² for i < n, four at a time: `start` tells where a row begins.
+template <class T, class Start, class Out>
+HYPERLOCAL_INLINE void squared_differences(const T* x, std::int64_t size, const Start& start,
+                                           std::int64_t n, Out* out) {
+  constexpr int lanes = lanes_per_register<T>;
+  std::int64_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    const T* y[4] = {start(i), start(i + 1), start(i + 2), start(i + 3)};
+    Lanes<T, lanes> sums[4];
+    for (auto& sum : sums) sum = Lanes<T, lanes>::zero();
+    std::int64_t v = 0;
+    for (; v + lanes <= size; v += lanes) {
+      const auto own = Lanes<T, lanes>::load(x + v);
+      for (int j = 0; j < 4; ++j) {
+        auto difference = Lanes<T, lanes>::load(y[j] + v);
+        difference.add_product(own, T(-1));
+        sums[j].add_product(difference, difference);
+      }
+    }
+    T totals[4];
+    sums_of_four(sums[0], sums[1], sums[2], sums[3], totals);
+    for (; v < size; ++v)
+      for (int j = 0; j < 4; ++j) totals[j] += (y[j][v] - x[v]) * (y[j][v] - x[v]);
+    for (int j = 0; j < 4; ++j) out[i + j] = totals[j];
+  }
+  for (; i < n; ++i) out[i] = squared_difference(start(i), x, size);
+}
+
+// [x; last] · blocks_j for four blocks, each of one number more than x.
+template <class T>
+HYPERLOCAL_INLINE void dots_of_four(const T* x, std::int64_t size, T last, const T* const* blocks,
+                                    T* out) {
+  constexpr int lanes = lanes_per_register<T>;
+  Lanes<T, lanes> sums[4];
+  for (auto& sum : sums) sum = Lanes<T, lanes>::zero();
+  std::int64_t v = 0;
+  for (; v + lanes <= size; v += lanes) {
+    const auto own = Lanes<T, lanes>::load(x + v);
+    for (int j = 0; j < 4; ++j) sums[j].add_product(Lanes<T, lanes>::load(blocks[j] + v), own);
+  }
+  sums_of_four(sums[0], sums[1], sums[2], sums[3], out);
+  for (; v < size; ++v)
+    for (int j = 0; j < 4; ++j) out[j] += blocks[j][v] * x[v];
+  for (int j = 0; j < 4; ++j) out[j] += blocks[j][size] * last;
+}
+
 // Copies x to y; returns ‖x‖².
 template <class T>
 HYPERLOCAL_INLINE T copy_with_norm(const T* x, std::int64_t size, T* y) {
@@ -252,6 +298,22 @@ void add_scaled(const T* x, std::int64_t size, T factor, T* y) {
     v += n / 2;
   }
   for (; v < size; ++v) y[v] += factor * x[v];
+}
+
+// out += factor · (x − y); out may be y.
+template <class T>
+HYPERLOCAL_INLINE void add_scaled_difference(const T* x, const T* y, std::int64_t size, T factor,
+                                             T* out) {
+  constexpr int n = lanes_per_register<T>;
+  std::int64_t v = 0;
+  for (; v + n <= size; v += n) {
+    auto difference = Lanes<T, n>::load(x + v);
+    difference.add_product(Lanes<T, n>::load(y + v), T(-1));
+    auto sum = Lanes<T, n>::load(out + v);
+    sum.add_product(difference, factor);
+    sum.store(out + v);
+  }
+  for (; v < size; ++v) out[v] += factor * (x[v] - y[v]);
 }
 
 }  // namespace hyperlocal

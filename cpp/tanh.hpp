@@ -57,11 +57,12 @@ HYPERLOCAL_INLINE T exp_series(T r) {
     return exp_series<T, n + 1>(r) * r + coefficient;
 }
 
-// e^y for y ≤ 0.
+// e^y for y ≤ 0; zero where it is next to nothing.
 template <class T>
 HYPERLOCAL_INLINE T exp_of_negative(T y) {
   using C = ExpConstants<T>;
-  y = y < C::lowest ? C::lowest : y;
+  const bool vanishes = y < C::lowest;
+  y = vanishes ? C::lowest : y;
   const T shifted = y * T(1.44269504088896340736) + C::shifter;
   const T k = shifted - C::shifter;
   const T r = (y - k * C::ln2_high) - k * C::ln2_low;
@@ -71,7 +72,7 @@ HYPERLOCAL_INLINE T exp_of_negative(T y) {
                                   << C::mantissa);  // 2^k: the exponent alone
   T power;
   std::memcpy(&power, &bits, sizeof(T));
-  return exp_series<T, 0>(r) * power;
+  return vanishes ? T(0) : exp_series<T, 0>(r) * power;
 }
 
 }  // namespace detail

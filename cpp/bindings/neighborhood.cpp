@@ -133,25 +133,25 @@ void bind(nb::module_& m, const char* name, const char* models_name) {
           "scores",
           [](const Bound& b, const BoundRows<T>& queries, Index begin, Index end,
              Matrix<const Column> neighbors, Matrix<const T> distances,
-             std::optional<Matrix<const Column>> rivals, Matrix<T> out, Vector<Index> n_unsolved) {
+             std::optional<Matrix<const std::uint8_t>> in_question, Matrix<T> out,
+             Vector<Index> n_unsolved) {
             require_range(queries.rows.n_rows(), begin, end);
             const Index n = end - begin, k = size(neighbors, 1);
             b.require_like(queries);
             b.require_neighbors(neighbors, n);
             b.require_out(out, n);
             require(size(distances, 0) == n && size(distances, 1) == k, "one distance each");
-            if (rivals.has_value()) {
-              require(size(*rivals, 0) == n && size(*rivals, 1) == 2, "two rivals per query");
-              require_below(rivals->data(), 2 * n, 0, b.data.n_classes, "rival out of bounds");
-            }
+            if (in_question.has_value())
+              require(size(*in_question, 0) == n && size(*in_question, 1) == b.data.n_classes,
+                      "a flag per query and class");
             require(size(n_unsolved) == 1, "n_unsolved is one number");
             nb::gil_scoped_release release;
             *n_unsolved.data() += neighborhood_scores(
                 b.data, queries.rows, begin, end, neighbors.data(), distances.data(), k,
-                rivals.has_value() ? rivals->data() : nullptr, out.data());
+                in_question.has_value() ? in_question->data() : nullptr, out.data());
           },
           "queries"_a, "begin"_a, "end"_a, "neighbors"_a.noconvert(), "distances"_a.noconvert(),
-          "rivals"_a.noconvert().none(), "out"_a.noconvert(), "n_unsolved"_a.noconvert())
+          "in_question"_a.noconvert().none(), "out"_a.noconvert(), "n_unsolved"_a.noconvert())
       .def(
           "gram_scores",
           [](const Bound& b, Matrix<const Column> neighbors, Array<const double, 3> grams,

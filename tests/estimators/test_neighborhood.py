@@ -186,12 +186,11 @@ def test_kept_models_agree_with_those_of_queries():
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_queries_that_centres_differ_on_are_trained_for(n_classes, monkeypatch):
+def test_queries_that_centres_differ_on_are_trained_for(n_classes):
     """Where the first centre is clear or the second agrees it scores; else SVMs of one's own."""
-    monkeypatch.setattr(neighborhood_base, "CLEAR_LEAD", 2.0)
     X, y, X_test, _ = make_parts(n_classes)
     X, X_test = np.ascontiguousarray(X), np.ascontiguousarray(X_test)
-    fitted = NeighborhoodSVC(cache_neighborhoods=True).fit(X, y)
+    fitted = NeighborhoodSVC(cache_neighborhoods=True, clear_lead=2.0).fit(X, y)
     near, _ = reference.nearest_rows(X[fitted.centres_], X_test, 2)
     solver = fitted._solver()
     first, second = (
@@ -200,8 +199,9 @@ def test_queries_that_centres_differ_on_are_trained_for(n_classes, monkeypatch):
     )
     written_out = [np.hstack([-one, one]) if n_classes == 2 else one for one in (first, second)]
     lead = np.diff(np.sort(written_out[0], axis=1)[:, -2:], axis=1)[:, 0]
-    rivals = np.column_stack([one.argmax(axis=1) for one in written_out]).astype(np.int32)
-    differ = (lead < neighborhood_base.CLEAR_LEAD) & (rivals[:, 0] != rivals[:, 1])
+    best = [one.argmax(axis=1) for one in written_out]
+    differ = (lead < 2.0) & (best[0] != best[1])
+    rivals = np.eye(n_classes, dtype=bool)[best].any(axis=0)
     assert 0 < differ.sum() < len(X_test) / 2
     lists = fitted._models.neighbors[near[differ]].reshape(differ.sum(), -1)
     found = nearest_of_lists(X, X_test[differ], lists, fitted.n_neighbors_, Workers(1))
@@ -336,6 +336,8 @@ def test_verbose_tells_of_the_sizes(capsys):
         ("C", 0, ValueError),
         ("algorithm", "brute", ValueError),
         ("cache_neighborhoods", "yes", TypeError),
+        ("first_look", "linear", TypeError),
+        ("clear_lead", -1, ValueError),
         ("tol", 0, ValueError),
         ("max_steps", 0, ValueError),
         ("n_jobs", 0, ValueError),

@@ -46,6 +46,7 @@ ESTIMATORS = [
     NeighborhoodSVC(),
     NeighborhoodSVC([3, 6], kernel="linear", sigma=1.0),
     NeighborhoodSVC(cache_neighborhoods=True),
+    NeighborhoodSVC(first_look=LocallyLinearSVC()),
     NeighborhoodSVC(kernel="poly"),
     AdaptiveNeighborhoodSVC(),
     AdaptiveNeighborhoodSVC(metric="dann"),

@@ -55,6 +55,7 @@ ESTIMATORS = [
     NeighborhoodSVC(),
     NeighborhoodSVC(algorithm="tree"),
     NeighborhoodSVC(cache_neighborhoods=True),
+    NeighborhoodSVC(first_look=LocallyLinearSVC()),
     AdaptiveNeighborhoodSVC(random_state=0),
     MEGM(max_iter=2),
     LocalDeepSVC(2, alpha=1e-3, max_iter=2, random_state=0),

@@ -147,7 +147,8 @@ def test_rivals_meet_alone(n_classes):
     solver = NeighborhoodSolver(X, target, costs, n_classes, make_options(sigma=0.7))
     found = ExactSearch(X).query(queries, 14, ONE_THREAD)
     all_scores, _ = solver.scores(queries, found, ONE_THREAD)
-    rivals = np.tile(np.array([n_classes - 1, 0], np.int32), (len(queries), 1))
+    rivals = np.zeros((len(queries), n_classes), bool)
+    rivals[:, [0, -1]] = True
     scores, _ = solver.scores(queries, found, ONE_THREAD, rivals)
     meet = np.array([{0, n_classes - 1} <= set(target[near]) for near in neighbors])
     assert 0 < meet.sum() < len(queries)

@@ -50,6 +50,14 @@ class AdaptiveNeighborhoodSVC(NeighborhoodClassifier):
     algorithm : {"exact", "tree", "approximate"}, default="exact"
     cache_neighborhoods : bool, default=False
         Train the SVMs of covering centres once, at ``fit`` (not with "dann").
+    first_look : classifier or None, default=None
+        A classifier with a ``decision_function``, such as ``LocallyLinearSVC()`` or a pipeline of
+        one, that is trained at ``fit`` and asked first. Only a query that it is in doubt about gets
+        an SVM of its own, between the classes in question. With it most queries are answered at the
+        cost of that classifier.
+    clear_lead : float, default=1.0
+        With ``first_look`` or kept models: classes that score within this of the best are in
+        question; where there are several, there is doubt. With 0 there is none.
     tol : float, default=1e-3
     max_steps : int, default=100000
     class_weight : dict, "balanced" or None, default=None
@@ -65,6 +73,8 @@ class AdaptiveNeighborhoodSVC(NeighborhoodClassifier):
     n_neighbors_ : int
     leave_one_out_accuracy_ : dict of int to float
     centres_ : ndarray of shape (n_centres,)
+    first_look_ : classifier
+        With ``first_look``: the fitted one; its labels are numbers of classes.
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
@@ -105,6 +115,8 @@ class AdaptiveNeighborhoodSVC(NeighborhoodClassifier):
         C: float = 10.0,
         algorithm: str = "exact",
         cache_neighborhoods: bool = False,
+        first_look: Any = None,
+        clear_lead: float = 1.0,
         tol: float = 1e-3,
         max_steps: int = 100_000,
         class_weight: Any = None,
@@ -122,6 +134,8 @@ class AdaptiveNeighborhoodSVC(NeighborhoodClassifier):
         self.C = C
         self.algorithm = algorithm
         self.cache_neighborhoods = cache_neighborhoods
+        self.first_look = first_look
+        self.clear_lead = clear_lead
         self.tol = tol
         self.max_steps = max_steps
         self.class_weight = class_weight
@@ -172,10 +186,16 @@ class AdaptiveNeighborhoodSVC(NeighborhoodClassifier):
         return super()._found(queries, pool, workers, own)
 
     def _local_scores(
-        self, solver: NeighborhoodSolver, queries: Any, found: Neighbors, k: int, workers: Workers
+        self,
+        solver: NeighborhoodSolver,
+        queries: Any,
+        found: Neighbors,
+        k: int,
+        workers: Workers,
+        in_question: np.ndarray | None = None,
     ) -> tuple[np.ndarray, int]:
         if self.metric_ is not None:
-            return super()._local_scores(solver, queries, found, k, workers)
+            return super()._local_scores(solver, queries, found, k, workers, in_question)
         # A pool of rows as given and as mapped, classes' shares, and the metric's matrices.
         pool = found.indices.shape[1]
         width = pool * (2 * queries.shape[1] + len(self._rows.classes)) + 6 * queries.shape[1] ** 2

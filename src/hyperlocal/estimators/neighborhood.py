@@ -47,6 +47,14 @@ class NeighborhoodSVC(NeighborhoodClassifier):
         by those of the nearest centre (FaLK-SVM). Only a query that this one is not clear about
         and the second nearest answers otherwise gets SVMs of its own. Prediction is faster, ``fit``
         slower.
+    first_look : classifier or None, default=None
+        A classifier with a ``decision_function``, such as ``LocallyLinearSVC()`` or a pipeline of
+        one, that is trained at ``fit`` and asked first. Only a query that it is in doubt about gets
+        an SVM of its own, between the classes in question. With it most queries are answered at the
+        cost of that classifier.
+    clear_lead : float, default=1.0
+        With ``first_look`` or kept models: classes that score within this of the best are in
+        question; where there are several, there is doubt. With 0 there is none.
     tol : float, default=1e-3
         Tolerance of the optimality conditions of a local SVM, as in LIBSVM.
     max_steps : int, default=100000
@@ -68,6 +76,8 @@ class NeighborhoodSVC(NeighborhoodClassifier):
         If a list of sizes was given: the accuracy of each.
     centres_ : ndarray of shape (n_centres,)
         With ``cache_neighborhoods=True``: the (distinct) training rows that are centres.
+    first_look_ : classifier
+        With ``first_look``: the fitted one; its labels are numbers of classes.
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
@@ -109,6 +119,8 @@ class NeighborhoodSVC(NeighborhoodClassifier):
         C: float = 10.0,
         algorithm: str = "exact",
         cache_neighborhoods: bool = False,
+        first_look: Any = None,
+        clear_lead: float = 1.0,
         tol: float = 1e-3,
         max_steps: int = 100_000,
         class_weight: Any = None,
@@ -125,6 +137,8 @@ class NeighborhoodSVC(NeighborhoodClassifier):
         self.C = C
         self.algorithm = algorithm
         self.cache_neighborhoods = cache_neighborhoods
+        self.first_look = first_look
+        self.clear_lead = clear_lead
         self.tol = tol
         self.max_steps = max_steps
         self.class_weight = class_weight

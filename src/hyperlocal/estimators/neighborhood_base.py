@@ -41,18 +41,16 @@ from ..validation import (
     merge_equal_rows,
     warn_about_scales,
 )
+from .first_look import check_first_look, classes_in_question, fit_first_look
 
 QUERIES_PER_BLOCK = 8192
 # A list of neighbourhood sizes is judged by at most this many training rows.
 ROWS_TO_CHOOSE_BY = 10_000
-# With kept models: where the best class leads by less than this, the second nearest centre is asked
-# too; where it gives another answer, the query gets an SVM of its own between the two. On held-out
-# training rows of USPS, with the smallest neighbourhoods (k = 3), they err in 2.1 % of the cases,
-# against 1.7 % with SVMs of their own for all; with half the lead in 2.2 %.
-CLEAR_LEAD = 1.0
+# With kept models: where the best class has no clear lead, the second nearest centre is asked too;
+# where it gives another answer, the query gets an SVM of its own between the two.
 CENTRES_TO_ASK = 2
 # What a fresh fit must not find from an earlier one.
-FITTED_STATE = ("classes_", "leave_one_out_accuracy_", "centres_")
+FITTED_STATE = ("classes_", "leave_one_out_accuracy_", "centres_", "first_look_")
 
 
 def _trains_nothing(estimator: Any) -> bool:
@@ -60,6 +58,11 @@ def _trains_nothing(estimator: Any) -> bool:
         raise AttributeError(
             "partial_fit trains nothing, but cache_neighborhoods=True trains at fit; call fit with "
             "all rows, or use cache_neighborhoods=False."
+        )
+    if estimator.first_look is not None:
+        raise AttributeError(
+            "partial_fit trains nothing, but first_look is trained at fit; call fit with all rows, "
+            "or use first_look=None."
         )
     if np.ndim(estimator.n_neighbors) > 0:
         raise AttributeError("partial_fit needs n_neighbors to be one number or 'log'.")
@@ -77,6 +80,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
     _search: Search
     _centre_search: Search | None
     _C: float
+    _clear_lead: float
     _input_kind: tuple[str, bool]
 
     @with_callbacks
@@ -100,9 +104,12 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         self._check_arguments()
         data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
         warn_about_scales(data.X)
-        data = merge_equal_rows(data, keep_order=True)
         self._forget()
         self._input_kind = data.X.dtype.name, sp.issparse(data.X)
+        if self.first_look is not None:
+            weighted = sample_weight is not None or self.class_weight is not None
+            self.first_look_ = fit_first_look(self.first_look, data, weighted, self.random_state)
+        data = merge_equal_rows(data, keep_order=True)
         rng = make_generator(self.random_state)
         with Workers(self.n_jobs) as workers:
             self._fit_map(data, workers)
@@ -171,8 +178,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         n_unsolved = 0
         with Workers(self.n_jobs) as workers:
             for begin, end in row_blocks(X.shape[0], QUERIES_PER_BLOCK):
-                queries = self._mapped(X[begin:end])
-                scores[begin:end], unsolved = self._scores(solver, queries, workers)
+                scores[begin:end], unsolved = self._scores(solver, X[begin:end], workers)
                 n_unsolved += unsolved
         self._warn_if_unsolved(n_unsolved)
         return scores[:, 0] if scores.shape[1] == 1 else scores
@@ -192,17 +198,38 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         return X
 
     def _scores(
-        self, solver: NeighborhoodSolver, queries: Any, workers: Workers
+        self, solver: NeighborhoodSolver, X: Any, workers: Workers
     ) -> tuple[np.ndarray, int]:
+        if hasattr(self, "first_look_"):
+            return self._second_look(solver, X, workers)
         if self._models is not None:
-            return self._kept_scores(self._models, solver, queries, workers)
-        return self._own_scores(solver, queries, workers)
+            return self._kept_scores(self._models, solver, self._mapped(X), workers)
+        return self._own_scores(solver, self._mapped(X), workers)
 
     def _own_scores(
-        self, solver: NeighborhoodSolver, queries: Any, workers: Workers
+        self,
+        solver: NeighborhoodSolver,
+        queries: Any,
+        workers: Workers,
+        in_question: np.ndarray | None = None,
     ) -> tuple[np.ndarray, int]:
         found = self._found(queries, self.n_neighbors_, workers)
-        return self._local_scores(solver, queries, found, self.n_neighbors_, workers)
+        return self._local_scores(solver, queries, found, self.n_neighbors_, workers, in_question)
+
+    def _second_look(
+        self, solver: NeighborhoodSolver, X: Any, workers: Workers
+    ) -> tuple[np.ndarray, int]:
+        """Scores by the first look; where it is in doubt, by SVMs between its best classes."""
+        scores = self.first_look_.decision_function(X).reshape(X.shape[0], -1)
+        in_question = classes_in_question(scores, self._clear_lead)
+        doubtful = np.flatnonzero(in_question.sum(axis=1) > 1)
+        if not len(doubtful):
+            return scores, 0
+        queries = self._mapped(take_rows(X, doubtful))
+        scores[doubtful], n_unsolved = self._own_scores(
+            solver, queries, workers, in_question[doubtful]
+        )
+        return scores, n_unsolved
 
     def _kept_scores(
         self, models: LocalSvms, solver: NeighborhoodSolver, queries: Any, workers: Workers
@@ -215,15 +242,19 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         n_asked = min(CENTRES_TO_ASK, models.n_centres)
         asked = self._centre_search.query(queries, n_asked, workers).indices
         scores = solver.centre_scores(models, queries, asked[:, 0], workers)
-        unsure = np.flatnonzero(_leads(scores) < CLEAR_LEAD)
+        in_question = classes_in_question(scores, self._clear_lead)
+        unsure = np.flatnonzero(in_question.sum(axis=1) > 1)
         others = solver.centre_scores(
             models, take_rows(queries, unsure), asked[unsure, -1], workers
         )
-        rivals = np.column_stack([_chosen(scores[unsure]), _chosen(others)]).astype(np.int32)
-        is_doubtful = rivals[:, 0] != rivals[:, 1]
-        doubtful, rivals = unsure[is_doubtful], rivals[is_doubtful]
+        first, second = _chosen(scores[unsure]), _chosen(others)
+        differ = np.flatnonzero(first != second)
+        doubtful = unsure[differ]
         if not len(doubtful):
             return scores, 0
+        rivals = np.zeros((len(doubtful), len(self._rows.classes)), bool)
+        rivals[np.arange(len(doubtful)), first[differ]] = True
+        rivals[np.arange(len(doubtful)), second[differ]] = True
         queries = take_rows(queries, doubtful)
         near = models.neighbors[asked[doubtful]].reshape(len(doubtful), -1)
         found = nearest_of_lists(self._rows.X, queries, near, self.n_neighbors_, workers)
@@ -239,10 +270,16 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         return without_self(self._search.query(queries, k + 1, workers), own)
 
     def _local_scores(
-        self, solver: NeighborhoodSolver, queries: Any, found: Neighbors, k: int, workers: Workers
+        self,
+        solver: NeighborhoodSolver,
+        queries: Any,
+        found: Neighbors,
+        k: int,
+        workers: Workers,
+        in_question: np.ndarray | None = None,
     ) -> tuple[np.ndarray, int]:
         """Scores by SVMs on the ``k`` nearest of the rows found."""
-        return solver.scores(queries, found.first(k), workers)
+        return solver.scores(queries, found.first(k), workers, in_question)
 
     # ---- the steps of fit ----------------------------------------------------------------------
 
@@ -264,6 +301,8 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         check_number("C", self.C)
         check_choice("algorithm", self.algorithm, ALGORITHMS)
         check_flag("cache_neighborhoods", self.cache_neighborhoods)
+        check_first_look(self.first_look, self.cache_neighborhoods)
+        check_number("clear_lead", self.clear_lead, inclusive=True)
         check_number("tol", self.tol)
         check_number("max_steps", self.max_steps, integer=True, above=1, inclusive=True)
         check_n_jobs(self.n_jobs)
@@ -307,7 +346,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
     def _settle(self, data: LabelledRows, rng: np.random.Generator, workers: Workers) -> None:
         """Keep the rows, in the space of the neighbours, and all that queries need."""
         self._rows = data
-        self._C = float(self.C)
+        self._C, self._clear_lead = float(self.C), float(self.clear_lead)
         sigma = 0.0 if isinstance(self.sigma, str) else float(self.sigma)
         self._options = KernelOptions(
             self.kernel, sigma, int(self.degree), float(self.coef0), float(self.tol),
@@ -409,14 +448,6 @@ def _chosen(scores: np.ndarray) -> np.ndarray:
     if scores.ndim == 1 or scores.shape[1] == 1:
         return (scores.ravel() > 0).astype(np.intp)
     return scores.argmax(axis=1)
-
-
-def _leads(scores: np.ndarray) -> np.ndarray:
-    """How far the best class is above the second."""
-    if scores.shape[1] == 1:
-        return 2 * np.abs(scores[:, 0])
-    best = np.partition(scores, -2, axis=1)[:, -2:]
-    return best[:, 1] - best[:, 0]
 
 
 def _joined(old: LabelledRows, new: LabelledRows) -> LabelledRows:

@@ -129,7 +129,7 @@ class NeighborhoodSolver:
         queries: Any,
         found: Neighbors,
         workers: Workers,
-        rivals: np.ndarray | None = None,
+        in_question: np.ndarray | None = None,
     ) -> tuple[np.ndarray, int]:
         """Scores of queries, each by SVMs on its own neighbours.
 
@@ -138,9 +138,9 @@ class NeighborhoodSolver:
         queries : ndarray or CSR of shape (n_queries, n_features)
         found : Neighbors
         workers : Workers
-        rivals : ndarray of int32, shape (n_queries, 2), or None
-            Two classes that alone are in question. If both are among a query's neighbours, one SVM
-            of their rows decides, and the other classes count as absent. (A kernel that is a
+        in_question : ndarray of bool, shape (n_queries, n_classes), or None
+            Where at least two of the classes in question are among a query's neighbours, their
+            rows alone are trained on, and the other classes count as absent. (A kernel that is a
             function ignores this.)
 
         Returns
@@ -153,13 +153,14 @@ class NeighborhoodSolver:
             return self._callable_scores(queries, found, workers)
         out = np.empty((queries.shape[0], self.n_columns), self.X.dtype)
         rows = core_rows(queries)
+        flags = None if in_question is None else in_question.view(np.uint8)
 
         def score_block(block: tuple[int, int]) -> int:
             begin, end = block
             unsolved = np.zeros(1, np.int64)
             self._core.scores(
                 rows, begin, end, found.indices[begin:end], found.distances[begin:end],
-                None if rivals is None else rivals[begin:end], out[begin:end], unsolved,
+                None if flags is None else flags[begin:end], out[begin:end], unsolved,
             )  # fmt: skip
             return int(unsolved[0])
 
