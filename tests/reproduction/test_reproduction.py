@@ -15,6 +15,7 @@ from hyperlocal.reproduction import (
     not_installed,
     pending,
     run,
+    runner,
     table_names,
     verdict,
 )
@@ -116,6 +117,27 @@ def test_run_and_resume(table, tmp_path):
     assert folder.runs()[0]["command"] == "test"
     changed = replace(table, methods=(replace(table.methods[1], grid={"C": [1.0]}),))
     assert len(pending(changed, folder)) == 2
+
+
+def test_run_again(table, tmp_path, monkeypatch):
+    """Everything is fitted anew, with the settings chosen before: nothing is chosen again."""
+    folder = ResultsFolder(tmp_path / "results")
+    first = run(table, folder, command="a test")
+
+    def choose(*arguments, **options):
+        raise AssertionError("settings are known")
+
+    monkeypatch.setattr(runner, "choose", choose)
+    assert pending(table, folder) == []
+    assert len(pending(table, folder, again=True)) == len(first)
+    second = run(table, folder, command="a test again", again=True)
+    assert [one.settings for one in second] == [one.settings for one in first]
+    assert [one.error for one in second] == [one.error for one in first]
+    # As the file has it, which keeps six digits.
+    for one, other in zip(first, second, strict=True):
+        assert other.choosing_seconds == pytest.approx(one.choosing_seconds, rel=1e-5)
+    assert {one.run for one in first} == {1}
+    assert {one.run for one in second} == {2}
 
 
 def test_slow_methods_run_less_often(banana):

@@ -44,6 +44,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--methods", type=comma_separated, default=[], metavar="LIST", help="some of its methods"
     )
     parser.add_argument(
+        "--again",
+        action="store_true",
+        help="fit what was measured anew, with the settings chosen then: all times of one machine",
+    )
+    parser.add_argument(
         "--show", action="store_true", help="print what the folder holds; measure nothing"
     )
     add_output_switches(parser)
@@ -60,10 +65,10 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.show:
         _print(table, folder, arguments)
         return 0
-    cells = pending(table, folder)
+    cells = pending(table, folder, again=arguments.again)
     _announce(table, len(cells), arguments)
     with steps(len(cells), quiet=arguments.quiet, verb="measuring") as begin:
-        run(table, folder, command=_command(arguments), begin=begin)
+        run(table, folder, command=_command(arguments), begin=begin, again=arguments.again)
     _print(table, folder, arguments)
     return 0
 
@@ -102,7 +107,7 @@ def _announce(table: Table, n_cells: int, arguments: argparse.Namespace) -> None
 def _command(arguments: argparse.Namespace) -> str:
     """The command as it would be typed, without the folder, which is the reader's own."""
     parts = ["hyperlocal reproduce", arguments.table]
-    parts += ["--quick"] if arguments.quick else []
+    parts += [f"--{name}" for name in ("quick", "again") if getattr(arguments, name)]
     for name in ("sets", "methods"):
         if getattr(arguments, name):
             parts += [f"--{name}", ",".join(getattr(arguments, name))]

@@ -92,6 +92,15 @@ def _nystroem(settings: Settings, seed: int) -> Any:
     return make_pipeline(Nystroem(random_state=seed, **kernel), model)
 
 
+def _second_look(settings: Settings, seed: int) -> Any:
+    """Locally linear SVMs; what they are in doubt about gets SVMs of its own."""
+    names = {"k": "k", "local_C": "C", "clear_lead": "clear_lead"}
+    local = {names[key]: value for key, value in settings.items() if key in names}
+    quick = {key: value for key, value in settings.items() if key not in names}
+    first_look = LocallyLinearSVC(n_jobs=1, random_state=seed, **quick)
+    return NeighborhoodSVC(first_look=first_look, n_jobs=1, random_state=seed, **local)
+
+
 def _nearest_in_learned_metric(settings: Settings, seed: int) -> Any:
     metric = MEGM(n_jobs=1, random_state=seed, **settings)
     return make_pipeline(metric, KNeighborsClassifier(1, n_jobs=1))
@@ -126,6 +135,7 @@ METHODS: dict[str, Method] = {
     "local-deep": _ours(LocalDeepSVC),
     "latent": _ours(LatentLocallyLinearSVC),
     "neighborhood": _ours(NeighborhoodSVC, is_random=False),
+    "second-look": Method(_second_look, ours=True),
     "adaptive-neighborhood": _ours(AdaptiveNeighborhoodSVC),
     "megm": Method(_nearest_in_learned_metric, ours=True),
     "kernel-pegasos": _ours(KernelPegasosSVC),

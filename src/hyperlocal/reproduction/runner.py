@@ -24,9 +24,9 @@ Begin = Callable[[str], None]
 PREDICTIONS, ENOUGH_SECONDS = 5, 0.5
 
 
-def pending(table: Table, folder: ResultsFolder) -> list[Cell]:
-    """The cells that can be measured here, and are not yet."""
-    done = folder.read()
+def pending(table: Table, folder: ResultsFolder, *, again: bool = False) -> list[Cell]:
+    """The cells that can be measured here, and are not yet; with ``again``, all of them."""
+    done = [] if again else folder.read()
     return [
         cell
         for cell in table.cells()
@@ -41,14 +41,20 @@ def not_installed(table: Table) -> list[str]:
 
 
 def run(
-    table: Table, folder: ResultsFolder, *, command: str, begin: Begin = lambda name: None
+    table: Table,
+    folder: ResultsFolder,
+    *,
+    command: str,
+    begin: Begin = lambda name: None,
+    again: bool = False,
 ) -> list[Result]:
     """Measure what is pending and return all results of the table.
 
-    Everything runs in one thread, and seconds are processor time: what else the machine does then
-    matters little.
+    With ``again`` what was measured is fitted anew, with the settings chosen then: so that all
+    seconds are of one machine. Everything runs in one thread, and seconds are processor time: what
+    else the machine does then matters little.
     """
-    cells = pending(table, folder)
+    cells = pending(table, folder, again=again)
     if cells:
         peers = {METHODS[plan.adapter].package for plan in table.methods}
         number = folder.add_run(_record(command, sorted(peers)))
@@ -84,10 +90,14 @@ def _limit_intelex() -> None:
 
 
 def measure(cell: Cell, table: Table, rows: Rows, earlier: Sequence[Result], number: int) -> Result:
-    """Choose settings on the training rows, fit all of them, and time the test rows."""
+    """Choose settings on the training rows, fit all of them, and time the test rows.
+
+    What was chosen earlier for the same rows is not chosen again.
+    """
     start = time.process_time()
     choice, note = _choice(cell, table, rows, earlier), ""
-    choosing_seconds = time.process_time() - start
+    known = next((result for result in earlier if _is_run_of(result, cell)), None)
+    choosing_seconds = known.choosing_seconds if known else time.process_time() - start
     method = METHODS[cell.method.adapter]
     model = make_estimator(method, choice.settings, rows.X_train, cell.repeat)
     start = time.process_time()
@@ -112,14 +122,19 @@ def measure(cell: Cell, table: Table, rows: Rows, earlier: Sequence[Result], num
     )
 
 
+def _is_run_of(result: Result, cell: Cell, repeat: int | None = None) -> bool:
+    """Whether it is a result of the cell (or of another repeat) as it is planned now."""
+    key = (cell.set.name, cell.method.key, cell.repeat if repeat is None else repeat)
+    return result.key == key and result.plan == cell.digest and bool(result.settings)
+
+
 def _choice(cell: Cell, table: Table, rows: Rows, earlier: Sequence[Result]) -> Choice:
-    """Choose anew for other training rows; for the same ones, keep what the first run chose."""
-    first = (cell.set.name, cell.method.key, 0)
-    if cell.set.train_share is None:
-        for result in earlier:
-            if result.key == first and result.plan == cell.digest and result.settings:
-                settings: Settings = json.loads(result.settings)
-                return Choice(settings, result.validation_error)
+    """Choose anew for other training rows; for the same ones, keep what was chosen."""
+    first = None if cell.set.train_share is not None else 0  # rows that all repeats share
+    for result in earlier:
+        if _is_run_of(result, cell) or (first == 0 and _is_run_of(result, cell, first)):
+            settings: Settings = json.loads(result.settings)
+            return Choice(settings, result.validation_error)
     return choose(
         cell.method,
         cell.set,
