@@ -1,8 +1,4 @@
-// Anchors that learn: what a row says about its gate, and the two descents that listen to it.
-//
-// With s_jc = W_jc·[φ; B] the answer of anchor j, the loss L of a row has, for the soft gate,
-//     p_j = ∂L/∂γ_j,   ℓ_j = γ_j (p_j − Σ_l γ_l p_l),   ∂L/∂v_j = 2β ℓ_j (x − v_j)
-// (LLC-SAPL, equations 13–16, regrouped). `MovingGate` is that chain; the descents bring p.
+// Anchors that learn: the two descents that listen to what rows say about their gate.
 //
 // Recoding dual descent. Dual variables and codes define the weights, W_jc = Σ_i a_ic γ_ij [φ_i; B]
 // with a_ic = α_ic y_ic. A visit gives the row new codes from the present anchors, moves its share
@@ -17,86 +13,11 @@
 #include <atomic>
 #include <thread>
 
-#include "coding.hpp"
 #include "dual.hpp"
+#include "moving_gate.hpp"
 #include "sgd.hpp"
 
 namespace hyperlocal {
-
-namespace detail {
-
-// out += factor · (x − v); out may be v.
-template <class T>
-void add_difference(const RowView<T>& x, Index width, T factor, const T* v, T* out) {
-  if (x.is_dense()) {
-#pragma omp simd
-    for (Index i = 0; i < width; ++i) out[i] += factor * (x.values[i] - v[i]);
-  } else {
-    for (Index i = 0; i < width; ++i) out[i] -= factor * v[i];
-    for (Index i = 0; i < x.size; ++i) out[x.columns[i]] += factor * x.values[i];
-  }
-}
-
-}  // namespace detail
-
-// The gate as a function of anchors that move.
-template <class T>
-struct MovingGate {
-  const Rows<T>& places;  // rows as the gate sees them
-  T* anchors;             // m × d
-  Index n_anchors;
-  Column* neighbours;  // N × k
-  T* gate;             // N × k, what the lifted rows read
-  T* squared_norms;    // ‖lifted_i‖²
-  const T* row_norms;  // ‖[φ_i; B]‖²
-  Index k;
-  double beta;
-  bool normalize;  // lifted rows of norm one
-
-  // γ from squared distances into `gamma`; returns what the lifted row multiplies it by.
-  double weigh(Index row, const double* squared, double* gamma) const {
-    detail::soft_weights(squared, k, beta, gamma);
-    if (!normalize) return 1;
-    const double length = std::sqrt(gate_norm(gamma) * double(row_norms[row]));
-    return length > 0 ? 1 / length : 0;
-  }
-
-  double gate_norm(const double* gamma) const {
-    double sum = 0;
-    for (Index j = 0; j < k; ++j) sum += gamma[j] * gamma[j];
-    return sum;
-  }
-
-  // From p = ∂L/∂(scale·γ) to the coefficients of x − v_j in ∂L/∂v_j, in place.
-  void pull_back(const double* gamma, double scale, double* p) const {
-    if (normalize) {
-      // scale·γ = γ/(‖γ‖ ‖[φ; B]‖): what lies along γ has no effect.
-      subtract(p, gamma, weighted_sum(gamma, p) / gate_norm(gamma));
-      for (Index j = 0; j < k; ++j) p[j] *= scale;
-    }
-    subtract(p, nullptr, weighted_sum(gamma, p));
-    for (Index j = 0; j < k; ++j) p[j] *= 2 * beta * gamma[j];
-  }
-
- private:
-  double weighted_sum(const double* gamma, const double* p) const {
-    double sum = 0;
-    for (Index j = 0; j < k; ++j) sum += gamma[j] * p[j];
-    return sum;
-  }
-
-  // p −= factor · direction (of ones, if null). Differences that rounding alone could leave are
-  // zero: steps of anchors have a length of their own, however small the gradient.
-  void subtract(double* p, const double* direction, double factor) const {
-    double largest = 0;
-    for (Index j = 0; j < k; ++j) largest = std::max(largest, std::abs(p[j]));
-    const double noise = 16 * double(std::numeric_limits<T>::epsilon()) * largest;
-    for (Index j = 0; j < k; ++j) {
-      p[j] -= factor * (direction == nullptr ? 1 : direction[j]);
-      if (std::abs(p[j]) <= noise) p[j] = 0;
-    }
-  }
-};
 
 // Where threads that share a batch wait for each other. It spins: phases last microseconds.
 class Barrier {
@@ -153,7 +74,7 @@ class AnchorEpoch {
   AnchorEpoch(const DualProblem<T>& problem, const DualState<T>& state, const MovingGate<T>& gate,
               const AnchorMotion& motion, bool crammer_singer, double own_share, const Index* order,
               Index n_visits, Index batch_size, const ShrinkBounds* bounds, ColumnReport* reports,
-              Index n_threads)
+              std::uint8_t* right, Index n_threads)
       : problem_(problem),
         state_(state),
         gate_(gate),
@@ -165,13 +86,16 @@ class AnchorEpoch {
         batch_size_(batch_size),
         bounds_(bounds),
         reports_(reports),
+        right_(right),
         n_threads_(n_threads),
         barrier_(n_threads),
         gamma_(batch_size * gate.k),
         scales_(batch_size),
         mix_(batch_size * gate.k),
         norms_(batch_size),
+        scores_(batch_size * problem.n_columns),
         pulls_(batch_size * problem.n_columns * gate.k),
+        speaks_(batch_size * problem.n_columns),
         blame_(batch_size * gate.k),
         gradient_(gate.n_anchors * gate.places.width()) {}
 
@@ -179,7 +103,7 @@ class AnchorEpoch {
   void give_up() { barrier_.give_up(); }
 
   void run(Index part, Share columns) {
-    Scratch own(*this);
+    Scratch own(*this, columns);
     Index batch = 0;
     for (Index first = 0; first < n_visits_; first += batch_size_, ++batch) {
       const Index n = std::min(batch_size_, n_visits_ - first);
@@ -202,16 +126,23 @@ class AnchorEpoch {
     RowBuffer<T> buffer;
     detail::LocalGeometry<T> geometry;
     CrammerSingerRow<T> joint;
+    OwnReports reports;
     std::vector<double> squared;
     std::vector<T> answers;  // columns × k
 
-    explicit Scratch(const AnchorEpoch& epoch)
+    Scratch(const AnchorEpoch& epoch, Share columns)
         : geometry(epoch.gate_.anchors, epoch.gate_.n_anchors, epoch.gate_.places.width(),
                    epoch.gate_.k),
           joint(epoch.problem_.n_columns),
+          reports(epoch.reports_, columns.begin, epoch.reports_end(columns)),
           squared(epoch.gate_.k),
           answers(epoch.problem_.n_columns * epoch.gate_.k) {}
   };
+
+  // Joint columns, which one thread has all of, share a report.
+  Index reports_end(Share columns) const {
+    return crammer_singer_ ? std::min(columns.end, columns.begin + 1) : columns.end;
+  }
 
   // New codes of rows, from the present anchors; the old ones stay until the batch is done.
   void recode(const Index* rows, Share share, Scratch& own) {
@@ -220,13 +151,12 @@ class AnchorEpoch {
       prefetch_visit(problem_, state_, rows, n, share.end);
       const Index row = rows[n];
       own.geometry.set_row(gate_.places.fetch(row, own.buffer), gate_.neighbours + row * k);
-      for (Index j = 0; j < k; ++j) own.squared[j] = own.geometry.squared_distance(j);
+      own.geometry.squared_distances(k, own.squared.data());
       double* gamma = gamma_.data() + n * k;
       const double scale = gate_.weigh(row, own.squared.data(), gamma);
       scales_[n] = scale;
       for (Index j = 0; j < k; ++j) mix_[n * k + j] = static_cast<T>(scale * gamma[j]);
-      norms_[n] =
-          static_cast<T>(scale * scale * gate_.gate_norm(gamma) * double(gate_.row_norms[row]));
+      norms_[n] = gate_.lifted_norm(row, scale, gamma);
     }
   }
 
@@ -240,21 +170,24 @@ class AnchorEpoch {
         step_jointly(n, row, x, own);
       } else {
         for (Index column = columns.begin; column < columns.end; ++column)
-          step_alone(n, row, x, column, own.answers.data());
+          step_alone(n, row, x, column, own);
       }
     }
   }
 
-  void step_alone(Index n, Index row, const RowView<T>& x, Index column, T* answers) {
+  void step_alone(Index n, Index row, const RowView<T>& x, Index column, Scratch& own) {
     const Index variable = row * problem_.n_columns + column;
     const T alpha = state_.alpha[variable];
     const T label = problem_.target[row] == column ? 1 : -1;
+    T* answers = own.answers.data();
     T next = alpha;
+    T& score = scores_[place(n, column)];
+    score = label;  // at least, where it rests
     if (alpha != 0 || state_.active[variable]) {
-      const double margin =
-          double(label) * double(recoded_score(n, row, x, column, label * alpha, answers));
+      score = recoded_score(n, row, x, column, label * alpha, answers);
+      const double margin = double(label) * double(score);
       next = detail::next_alpha(problem_.loss, alpha, margin, norms_[n], problem_.costs[row],
-                                bounds_[column], state_.active[variable], reports_[column]);
+                                bounds_[column], state_.active[variable], own.reports[column]);
     }
     state_.alpha[variable] = next;
     settle(n, row, x, column, label * alpha, label * next, answers);
@@ -268,12 +201,17 @@ class AnchorEpoch {
     bool any = active[0];
     for (Index r = 0; r < n_columns; ++r) any |= a[r] != 0;
     if (!any) {
-      std::fill_n(pulls_.data() + n * n_columns * k, n_columns * k, T(0));
+      for (Index r = 0; r < n_columns; ++r) {
+        scores_[place(n, r)] = r == problem_.target[row] ? 1 : 0;
+        speaks_[place(n, r)] = false;
+      }
       return;
     }
-    for (Index r = 0; r < n_columns; ++r)
+    for (Index r = 0; r < n_columns; ++r) {
       joint.scores[r] = recoded_score(n, row, x, r, a[r], own.answers.data() + r * k);
-    joint.advance(problem_, row, norms_[n], a, active, bounds_[0], reports_[0]);
+      scores_[place(n, r)] = joint.scores[r];
+    }
+    joint.advance(problem_, row, norms_[n], a, active, bounds_[0], own.reports[0]);
     for (Index r = 0; r < n_columns; ++r) {
       const T before = a[r];
       a[r] = joint.next[r];
@@ -302,11 +240,10 @@ class AnchorEpoch {
   void settle(Index n, Index row, const RowView<T>& x, Index column, T before, T after,
               T* answers) {
     const Index k = gate_.k, n_columns = problem_.n_columns;
-    T* pulls = pulls_.data() + (n * n_columns + column) * k;
-    if (before == 0 && after == 0) {
-      std::fill_n(pulls, k, T(0));
-      return;
-    }
+    const bool speaks = before != 0 || after != 0;
+    speaks_[place(n, column)] = speaks;
+    if (!speaks) return;
+    T* pulls = pulls_.data() + place(n, column) * k;
     const T* mix = mix_.data() + n * k;
     const T* old = gate_.gate + row * k;
     const T norm = gate_.row_norms[row];
@@ -319,20 +256,39 @@ class AnchorEpoch {
   }
 
   // The new codes come into force; what all columns say about them is summed, in their order.
+  // Notes whether the rows were right.
   void blame(const Index* rows, Share share) {
     const Index k = gate_.k;
     for (Index n = share.begin; n < share.end; ++n) {
       const Index row = rows[n];
       double* p = blame_.data() + n * k;
       std::fill_n(p, k, 0.0);
-      const T* pulls = pulls_.data() + n * problem_.n_columns * k;
-      for (Index column = 0; column < problem_.n_columns; ++column, pulls += k)
+      bool any = false;
+      for (Index column = 0; column < problem_.n_columns; ++column) {
+        if (!speaks_[place(n, column)]) continue;
+        const T* pulls = pulls_.data() + place(n, column) * k;
         for (Index j = 0; j < k; ++j) p[j] += double(pulls[j]);
-      gate_.pull_back(gamma_.data() + n * k, scales_[n], p);
+        any = true;
+      }
+      if (any) gate_.pull_back(gamma_.data() + n * k, scales_[n], p);
       std::copy_n(mix_.data() + n * k, k, gate_.gate + row * k);
       gate_.squared_norms[row] = norms_[n];
+      right_[row] = is_right(n, problem_.target[row]);
     }
   }
+
+  // Whether the largest score (or the sign of the only one) is the row's own.
+  bool is_right(Index n, Index truth) const {
+    if (problem_.n_columns == 1) return (scores_[place(n, 0)] > 0) == (truth == 0);
+    Index best = 0;
+    for (Index column = 1; column < problem_.n_columns; ++column)
+      if (scores_[place(n, column)] > scores_[place(n, best)]) best = column;
+    return best == truth;
+  }
+
+  // Where a batch keeps what concerns its n-th row and a column. Columns lie one after the other,
+  // so that threads with some of them each do not write side by side.
+  Index place(Index n, Index column) const { return column * batch_size_ + n; }
 
   void move(const Index* rows, Index n_rows, Share anchors, Index batch, Scratch& own) {
     const Index k = gate_.k, width = gate_.places.width();
@@ -356,6 +312,7 @@ class AnchorEpoch {
       const T* gradient = gradient_.data() + anchor * width;
       double* momentum = motion_.momentum + anchor * width;
       double length = 0;
+#pragma omp simd reduction(+ : length)
       for (Index v = 0; v < width; ++v) length += double(gradient[v]) * double(gradient[v]);
       double& spread = motion_.spread[anchor];
       spread += (1 - AnchorMotion::keep_spread) * (length - spread);
@@ -381,10 +338,12 @@ class AnchorEpoch {
   Index n_visits_, batch_size_;
   const ShrinkBounds* bounds_;
   ColumnReport* reports_;
+  std::uint8_t* right_;
   Index n_threads_;
   Barrier barrier_;
   std::vector<double> gamma_, scales_;
-  std::vector<T> mix_, norms_, pulls_;
+  std::vector<T> mix_, norms_, scores_, pulls_;
+  std::vector<std::uint8_t> speaks_;  // whether a column has pulls on a row's anchors
   std::vector<double> blame_;
   std::vector<T> gradient_;
 };
@@ -403,6 +362,7 @@ class LearnedGate {
         nearest_(gate.n_anchors, gate.k),
         all_(gate.n_anchors),
         keys_(gate.n_anchors),
+        distances_(gate.n_anchors),
         squared_(gate.k),
         gamma_(gate.k),
         p_(gate.k),
@@ -416,8 +376,9 @@ class LearnedGate {
     Column* neighbours = gate_.neighbours + row * k;
     place_ = gate_.places.fetch(row, buffer_);
     geometry_.set_row(place_, all_.data());
+    geometry_.squared_distances(gate_.n_anchors, distances_.data());
     for (Index anchor = 0; anchor < gate_.n_anchors; ++anchor)
-      keys_[anchor] = static_cast<T>(geometry_.squared_distance(anchor));
+      keys_[anchor] = static_cast<T>(distances_[anchor]);
     nearest_.select(keys_.data(), neighbours);
     for (Index j = 0; j < k; ++j) squared_[j] = double(keys_[neighbours[j]]);
     scale_ = gate_.weigh(row, squared_.data(), gamma_.data());
@@ -454,7 +415,7 @@ class LearnedGate {
   detail::SmallestK<T> nearest_;
   std::vector<Column> all_;
   std::vector<T> keys_;
-  std::vector<double> squared_, gamma_, p_;
+  std::vector<double> distances_, squared_, gamma_, p_;
   std::vector<T> answers_;
   RowBuffer<T> buffer_;
   RowView<T> place_{};

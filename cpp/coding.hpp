@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "rows.hpp"
+#include "tanh.hpp"
 
 namespace hyperlocal {
 
@@ -139,13 +140,18 @@ inline void solve_positive_definite(double* a, double* b, Index k) {
 
 inline void normalize_sum(double* gamma, Index k) {
   double sum = 0;
+#pragma omp simd reduction(+ : sum)
   for (Index j = 0; j < k; ++j) sum += gamma[j];
+#pragma omp simd
   for (Index j = 0; j < k; ++j) gamma[j] /= sum;
 }
 
 inline void soft_weights(const double* distances, Index k, double beta, double* gamma) {
-  const double nearest = *std::min_element(distances, distances + k);
-  for (Index j = 0; j < k; ++j) gamma[j] = std::exp(-beta * (distances[j] - nearest));
+  double nearest = distances[0];
+#pragma omp simd reduction(min : nearest)
+  for (Index j = 0; j < k; ++j) nearest = std::min(nearest, distances[j]);
+  for (Index j = 0; j < k; ++j) gamma[j] = distances[j] - nearest;
+  exp_of_negatives(gamma, k, beta);
   normalize_sum(gamma, k);
 }
 
@@ -246,13 +252,18 @@ class LocalGeometry {
     if (!x.is_dense()) own_ = squared_norm(x);
   }
 
-  HYPERLOCAL_INLINE double squared_distance(Index j) const {
-    const RowView<T> v = anchor(chosen_[j]);
-    if (x_.is_dense()) return double(squared_difference(v.values, x_.values, width_));
-    const double norm = norms_[chosen_[j]];
-    const double distance = own_ - 2 * exact_dot(x_, v.values) + norm;
-    // Below the rounding error of the sum it is a distance of zero.
-    return distance > 1e-14 * (own_ + norm) ? distance : 0;
+  // To the n anchors chosen first.
+  HYPERLOCAL_INLINE void squared_distances(Index n, double* out) const {
+    if (x_.is_dense()) {
+      const auto start = [&](Index j) { return anchors_ + chosen_[j] * width_; };
+      return squared_differences(x_.values, width_, start, n, out);
+    }
+    for (Index j = 0; j < n; ++j) {
+      const double norm = norms_[chosen_[j]];
+      const double distance = own_ - 2 * exact_dot(x_, anchor(chosen_[j]).values) + norm;
+      // Below the rounding error of the sum it is a distance of zero.
+      out[j] = distance > 1e-14 * (own_ + norm) ? distance : 0;
+    }
   }
 
   // gram is k × k; `squared` holds the distances.
@@ -319,26 +330,27 @@ inline void code_weights(const CodingOptions& options, const double* squared, do
 }  // namespace detail
 
 // Codes rows begin … end-1. `products` holds x·v for these rows (n × m), `half_norms` holds ½ v·v:
-// anchors are ranked by ½ v·v − x·v. Both may be taken about any common origin.
+// anchors are ranked by ½ v·v − x·v. Both may be taken about any common origin. `chosen` has room
+// for n_chosen ≥ k anchors a row: its neighbours, and those that come next.
 template <class T>
 void encode(const Rows<T>& rows, Index begin, Index end, const T* anchors, Index n_anchors, Index k,
-            const T* products, const T* half_norms, const CodingOptions& options, Column* chosen,
-            T* weights, T* distances) {
+            Index n_chosen, const T* products, const T* half_norms, const CodingOptions& options,
+            Column* chosen, T* weights, T* distances) {
   const bool needs_gram = options.coding == Coding::lle || options.coding == Coding::llc ||
                           options.coding == Coding::lcc;
   RowBuffer<T> buffer;
   detail::LocalGeometry<T> geometry(anchors, n_anchors, rows.width(), k);
-  detail::SmallestK<T> nearest(n_anchors, k);
+  detail::SmallestK<T> nearest(n_anchors, n_chosen);
   std::vector<T> keys(n_anchors);
   std::vector<double> squared(k), gamma(k), scratch(k), gram(needs_gram ? k * k : 0);
-  std::vector<Column> order(k);
+  std::vector<Column> order(n_chosen);
   for (Index row = begin; row < end; ++row) {
     const T* row_products = products + (row - begin) * n_anchors;
     for (Index j = 0; j < n_anchors; ++j) keys[j] = half_norms[j] - row_products[j];
     nearest.select(keys.data(), order.data());
 
     geometry.set_row(rows.fetch(row, buffer), order.data());
-    for (Index j = 0; j < k; ++j) squared[j] = geometry.squared_distance(j);
+    geometry.squared_distances(k, squared.data());
     // The ranking may be off in the last digits: sort by the distances that count.
     for (Index j = 1; j < k; ++j)
       for (Index i = j; i > 0 && squared[i] < squared[i - 1]; --i) {
@@ -347,8 +359,8 @@ void encode(const Rows<T>& rows, Index begin, Index end, const T* anchors, Index
       }
     if (needs_gram) geometry.fill_gram(squared.data(), gram.data());
     detail::code_weights(options, squared.data(), gram.data(), k, gamma.data(), scratch.data());
+    chosen = std::copy(order.begin(), order.end(), chosen);
     for (Index j = 0; j < k; ++j) {
-      *chosen++ = order[j];
       *weights++ = static_cast<T>(gamma[j]);
       *distances++ = static_cast<T>(squared[j]);
     }

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "lifted.hpp"
 #include "losses.hpp"
@@ -64,6 +65,22 @@ struct ColumnReport {
   double gain = 0;
   double largest = -std::numeric_limits<double>::infinity();
   double smallest = std::numeric_limits<double>::infinity();
+};
+
+// A thread's own copy of some columns' reports, given back at the end: written in place at every
+// visit, those of neighbouring columns would wander between two threads' caches.
+class OwnReports {
+ public:
+  OwnReports(ColumnReport* told, Index begin, Index end)
+      : told_(told + begin), begin_(begin), own_(told + begin, told + end) {}
+  OwnReports(const OwnReports&) = delete;
+  ~OwnReports() { std::copy(own_.begin(), own_.end(), told_); }
+  ColumnReport& operator[](Index column) { return own_[column - begin_]; }
+
+ private:
+  ColumnReport* told_;
+  Index begin_;
+  std::vector<ColumnReport> own_;
 };
 
 // Beyond which gradients a variable at its bound is switched off.
@@ -133,8 +150,9 @@ template <class T>
 HYPERLOCAL_INLINE void visit_rows(const DualProblem<T>& problem, DualState<T>& state,
                                   const Index* order, Index n_visits, Index column_begin,
                                   Index column_end, const ShrinkBounds* bounds,
-                                  ColumnReport* reports) {
+                                  ColumnReport* told) {
   RowBuffer<T> buffer;
+  OwnReports reports(told, column_begin, column_end);
   for (Index visit = 0; visit < n_visits; ++visit) {
     prefetch_visit(problem, state, order, visit, n_visits);
     const Index row = order[visit];

@@ -71,8 +71,16 @@ class Lifted {
                                     Index n_classes, Index cls, T* out) const {
     constexpr T whole = 1;
     const Column* anchors = codes_.anchors_of(row);
-    for (Index j = 0; j < codes_.k; ++j) {
-      const T* block = weights + (anchors[j] * n_classes + cls) * block_width();
+    const auto start = [&](Index j) {
+      return weights + (anchors[j] * n_classes + cls) * block_width();
+    };
+    Index j = 0;
+    for (; x.is_dense() && j + 4 <= codes_.k; j += 4) {
+      const T* blocks[4] = {start(j), start(j + 1), start(j + 2), start(j + 3)};
+      dots_of_four(x.values, x.size, bias_, blocks, out + j);
+    }
+    for (; j < codes_.k; ++j) {
+      const T* block = start(j);
       out[j] = dot_dense_or_sparse<1>(x, &block, &whole);
     }
   }

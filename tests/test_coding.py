@@ -226,3 +226,17 @@ def test_lcc_codes_are_sparse():
     """The penalty of LCC switches anchors off entirely."""
     codes = encode(make_rows(n_rows=100), make_anchors(12, 5), 8, "lcc", ONE_THREAD)
     assert 0.2 < np.mean(codes.weights == 0) < 0.95
+
+
+@pytest.mark.parametrize("name", CODINGS)
+@pytest.mark.parametrize("n_reserves", [1, 4, 50])
+def test_reserves_are_the_anchors_that_come_next(name, n_reserves):
+    """Asking for reserves changes no code; they are the next nearest, as many as there are."""
+    X, anchors = make_rows(n_rows=60), make_anchors(12, 5)
+    plain = encode(X, anchors, 4, name, ONE_THREAD)
+    codes = encode(X, anchors, 4, name, ONE_THREAD, n_reserves=n_reserves)
+    assert plain.reserves is None
+    for field in ("anchors", "weights", "distances"):
+        np.testing.assert_array_equal(getattr(codes, field), getattr(plain, field))
+    expected = reference.encode(X, anchors, 12, "hard").anchors[:, 4 : 4 + n_reserves]
+    np.testing.assert_array_equal(np.sort(codes.reserves), np.sort(expected))

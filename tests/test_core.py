@@ -73,7 +73,8 @@ ANY_LENGTH = [
     *(("dense", "dense", 0), ("dense", "dense", 1), ("combine", "partial", 0)),
     *(("epoch", "order", 0), ("joint epoch", "order", 0), ("sgd", "order", 0)),
     *(("anchor epoch", "order", 0), ("joint anchor epoch", "order", 0)),
-    *(("learned sgd", "order", 0), ("gate", "anchors", 0)),
+    *(("learned sgd", "order", 0), ("gate", "anchors", 0), ("gate", "reserves", 1)),
+    *(("recode", "rows", 0), ("encode", "chosen", 1)),
     *(("pegasos", "order", 0), ("pegasos regression", "order", 0)),
     *(("tree epoch", "order", 0), ("latent epoch", "order", 0), ("tree paths", "nodes", 1)),
     *(("cells", "middles", 0), ("nearest of lists", "lists", 1)),
@@ -104,7 +105,6 @@ def test_other_shapes_are_refused(name, key):
         ("dual", "target", C),
         ("neighborhood", "target", C),
         ("neighborhood scores", "neighbors", N),
-        ("neighborhood scores", "rivals", C),
         ("gram scores", "neighbors", N),
         ("neighborhood train", "neighbors", N),
         ("kept svms", "nearest", N),
@@ -120,6 +120,8 @@ def test_other_shapes_are_refused(name, key):
         ("learned sgd", "order", N),
         ("learned sgd", "target", C),
         ("gate", "neighbours", M),
+        ("gate", "reserves", M),
+        ("recode", "rows", N),
         ("anchor epoch", "order", N),
         ("pegasos", "order", N),
         ("pegasos", "target", C),
@@ -179,6 +181,8 @@ def test_csr_rows_have_no_negative_width():
     [
         ("encode", {"chosen": ints(N, 0), "weights": zeros(N, 0)}),
         ("encode", {"chosen": ints(N, 5), "weights": zeros(N, 5)}),
+        ("encode", {"chosen": ints(N, 1)}),
+        ("encode", {"chosen": ints(N, M + 1)}),
         ("nearest", {"k": 0}),
         ("nearest", {"n_queries": -1}),
         ("nearest finish", {"begin": 5}),
@@ -235,7 +239,7 @@ def test_csr_rows_have_no_negative_width():
 )
 def test_numbers_out_of_range_are_refused(name, changed):
     """Numbers that make no sense together are errors."""
-    if "chosen" in changed:
+    if name == "encode" and "weights" in changed:
         changed = changed | {"distances": changed["weights"].copy()}
     with pytest.raises(ValueError):  # noqa: PT011
         CALLS[name](**changed)
@@ -281,6 +285,7 @@ def test_crammer_singer_needs_classes():
         ("sgd", "average"),
         ("gate", "anchors"),
         ("gate", "neighbours"),
+        ("gate", "reserves"),
         ("gate", "codes"),
         ("gate", "squared_norms"),
         ("anchor epoch", "weights"),

@@ -1,3 +1,5 @@
+#include "anchor_descent.hpp"
+
 #include <cstdint>
 
 #include "bindings/bind.hpp"
@@ -20,6 +22,7 @@ struct BoundAnchorEpoch {
   Vector<const Index> order;
   Matrix<const double> bounds;
   Matrix<double> reports;
+  Vector<std::uint8_t> right;
   Index n_threads;
   bool crammer_singer;
   AnchorEpoch<T> epoch;
@@ -28,7 +31,8 @@ struct BoundAnchorEpoch {
                    Matrix<T> a, Matrix<std::uint8_t> flags, Matrix<double> average,
                    Vector<double> spreads, Vector<const double> steps, Index n_moves, bool joint,
                    double own_share, Vector<const Index> visits, Index batch_size,
-                   Matrix<const double> limits, Matrix<double> told, Index threads)
+                   Matrix<const double> limits, Matrix<double> told,
+                   Vector<std::uint8_t> seen_right, Index threads)
       : dual(problem),
         weights(w),
         alpha(a),
@@ -39,19 +43,21 @@ struct BoundAnchorEpoch {
         order(visits),
         bounds(limits),
         reports(told),
+        right(seen_right),
         n_threads(threads),
         crammer_singer(joint),
         epoch(dual.problem(), dual.state(weights, alpha, active), gate.gate,
               AnchorMotion{momentum.data(), spread.data(), rates.data(), n_moves}, joint, own_share,
               order.data(), size(order), checked_batch(batch_size, threads),
               as_bounds(bounds, joint ? 1 : dual.n_columns),
-              as_reports(reports, joint ? 1 : dual.n_columns), threads) {
+              as_reports(reports, joint ? 1 : dual.n_columns), right.data(), threads) {
     if (joint) dual.require_multiclass();
     gate.require_codes_of(dual.source);
     require(dual.norms.data() == gate.norms.data(), "problem and gate must share their norms");
     require(size(average, 0) == size(gate.anchors, 0) &&
                 size(average, 1) == size(gate.anchors, 1) && size(spreads) == size(gate.anchors, 0),
             "momentum and spread must fit the anchors");
+    require(size(right) == dual.source.lifted.n_rows(), "one flag per row");
     require(size(steps) == (size(visits) + batch_size - 1) / batch_size, "one rate per batch");
     require_below(visits.data(), size(visits), 0, dual.source.lifted.n_rows(), "row out of bounds");
   }
@@ -66,21 +72,31 @@ struct BoundAnchorEpoch {
 template <class T>
 void bind(nb::module_& m, const char* gate_name, const char* epoch_name) {
   nb::class_<BoundGate<T>>(m, gate_name)
-      .def(nb::init<const BoundRows<T>&, Matrix<T>, Matrix<Column>, Matrix<T>, Vector<T>,
-                    Vector<const T>, double, bool>(),
-           "places"_a, "anchors"_a.noconvert(), "neighbours"_a.noconvert(), "codes"_a.noconvert(),
-           "squared_norms"_a.noconvert(), "row_norms"_a.noconvert(), "beta"_a, "normalize"_a);
+      .def(nb::init<const BoundRows<T>&, Matrix<T>, Matrix<Column>, Matrix<Column>, Matrix<T>,
+                    Vector<T>, Vector<const T>, double, bool>(),
+           "places"_a, "anchors"_a.noconvert(), "neighbours"_a.noconvert(),
+           "reserves"_a.noconvert(), "codes"_a.noconvert(), "squared_norms"_a.noconvert(),
+           "row_norms"_a.noconvert(), "beta"_a, "normalize"_a)
+      .def(
+          "recode",
+          [](BoundGate<T>& bound, Vector<const Index> rows) {
+            require_below(rows.data(), size(rows), 0, bound.places.rows.n_rows(),
+                          "row out of bounds");
+            nb::gil_scoped_release release;
+            recode_rows(bound.gate, rows.data(), size(rows));
+          },
+          "rows"_a.noconvert());
   using Bound = BoundAnchorEpoch<T>;
   nb::class_<Bound>(m, epoch_name)
       .def(nb::init<const BoundDual<T>&, const BoundGate<T>&, Array<T, 3>, Matrix<T>,
                     Matrix<std::uint8_t>, Matrix<double>, Vector<double>, Vector<const double>,
                     Index, bool, double, Vector<const Index>, Index, Matrix<const double>,
-                    Matrix<double>, Index>(),
+                    Matrix<double>, Vector<std::uint8_t>, Index>(),
            "dual"_a, "gate"_a, "weights"_a.noconvert(), "alpha"_a.noconvert(),
            "active"_a.noconvert(), "momentum"_a.noconvert(), "spread"_a.noconvert(),
            "rates"_a.noconvert(), "n_moves"_a, "crammer_singer"_a, "own_share"_a,
            "order"_a.noconvert(), "batch_size"_a, "bounds"_a.noconvert(), "reports"_a.noconvert(),
-           "n_threads"_a, nb::keep_alive<1, 3>())
+           "right"_a.noconvert(), "n_threads"_a, nb::keep_alive<1, 3>())
       .def(
           "run",
           [](Bound& b, Index part, Index column_begin, Index column_end) {

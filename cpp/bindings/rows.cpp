@@ -44,17 +44,19 @@ void bind(nb::module_& m, const char* name) {
              double ridge, double locality, Matrix<Column> chosen, Matrix<T> weights,
              Matrix<T> distances) {
             require_range(b.rows.n_rows(), begin, end);
-            const Index n = end - begin, n_anchors = size(anchors, 0), k = size(chosen, 1);
+            const Index n = end - begin, n_anchors = size(anchors, 0), k = size(weights, 1),
+                        n_chosen = size(chosen, 1);
             require(size(anchors, 1) == b.rows.width(), "anchors have the wrong width");
             require(size(products, 0) == n && size(products, 1) == n_anchors &&
                         size(half_norms) == n_anchors,
                     "products must be (rows, anchors)");
-            require(k >= 1 && k <= n_anchors, "k must lie between 1 and the number of anchors");
-            require(size(chosen, 0) == n && size(weights, 0) == n && size(weights, 1) == k &&
-                        size(distances, 0) == n && size(distances, 1) == k,
+            require(k >= 1 && k <= n_chosen && n_chosen <= n_anchors,
+                    "k must lie between 1 and the number of anchors");
+            require(size(chosen, 0) == n && size(weights, 0) == n && size(distances, 0) == n &&
+                        size(distances, 1) == k,
                     "outputs must be (rows, k)");
             nb::gil_scoped_release release;
-            encode(b.rows, begin, end, anchors.data(), n_anchors, k, products.data(),
+            encode(b.rows, begin, end, anchors.data(), n_anchors, k, n_chosen, products.data(),
                    half_norms.data(), CodingOptions{coding, beta, ridge, locality}, chosen.data(),
                    weights.data(), distances.data());
           },

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "anchor_descent.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/bound_gate.hpp"
 

@@ -140,12 +140,14 @@ class _MovingGate:
         places: _Rows,
         anchors: Array,
         neighbours: Array,
+        reserves: Array,
         codes: Array,
         squared_norms: Array,
         row_norms: Array,
         beta: float,
         normalize: bool,
     ) -> None: ...
+    def recode(self, rows: Array) -> None: ...
 
 class MovingGateFloat32(_MovingGate): ...
 class MovingGateFloat64(_MovingGate): ...
@@ -168,6 +170,7 @@ class _AnchorEpoch:
         batch_size: int,
         bounds: Array,
         reports: Array,
+        right: Array,
         n_threads: int,
     ) -> None: ...
     def run(self, part: int, column_begin: int, column_end: int) -> None: ...
@@ -262,7 +265,7 @@ class _Neighborhood:
         end: int,
         neighbors: Array,
         distances: Array,
-        rivals: Array | None,
+        in_question: Array | None,
         out: Array,
         n_unsolved: Array,
     ) -> None: ...

@@ -68,9 +68,9 @@ class ClustererGate(Gate):
     clusterer: Any = None
     labels: np.ndarray = field(default_factory=lambda: np.empty(0))
 
-    def encode(self, X: Any, workers: Workers) -> Codes:
+    def encode(self, X: Any, workers: Workers, n_reserves: int = 0) -> Codes:
         """Code the rows of ``X``."""
-        codes = super().encode(X, workers)
+        codes = super().encode(X, workers, n_reserves)
         predicted = np.asarray(self.clusterer.predict(X))
         position = np.clip(np.searchsorted(self.labels, predicted), 0, len(self.labels) - 1)
         known = self.labels[position] == predicted

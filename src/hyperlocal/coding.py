@@ -28,11 +28,15 @@ PRODUCTS_PER_BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Codes:
-    """Each row's ``k`` nearest anchors, nearest first, their weights and squared distances."""
+    """Each row's ``k`` nearest anchors, nearest first, their weights and squared distances.
+
+    ``reserves``, where asked for, are the anchors that come next.
+    """
 
     anchors: np.ndarray
     weights: np.ndarray
     distances: np.ndarray
+    reserves: np.ndarray | None = None
 
     def take(self, rows: np.ndarray) -> Codes:
         """Codes of the chosen rows, as a copy."""
@@ -62,6 +66,7 @@ def encode(
     workers: Workers,
     *,
     beta: float = 1.0,
+    n_reserves: int = 0,
 ) -> Codes:
     """Code rows on anchors.
 
@@ -75,6 +80,8 @@ def encode(
     workers : Workers
     beta : float
         Sharpness of the soft coding and of LLC's penalty.
+    n_reserves : int
+        How many of the anchors that come next to tell, if there are as many.
 
     Returns
     -------
@@ -87,11 +94,8 @@ def encode(
     centred = anchors - origin
     half_norms = 0.5 * np.einsum("ij,ij->i", centred, centred)
     transposed = np.ascontiguousarray(centred.T)
-    codes = Codes(
-        np.empty((n_rows, n_neighbors), np.int32),
-        np.empty((n_rows, n_neighbors), X.dtype),
-        np.empty((n_rows, n_neighbors), X.dtype),
-    )
+    chosen = np.empty((n_rows, min(n_neighbors + n_reserves, n_anchors)), np.int32)
+    weights, distances = np.empty((2, n_rows, n_neighbors), X.dtype)
 
     def encode_block(block: tuple[int, int]) -> None:
         begin, end = block
@@ -99,9 +103,12 @@ def encode(
         rows.encode(
             begin, end, anchors, np.ascontiguousarray(products), half_norms,
             getattr(_core.Coding, coding), beta, RIDGE, LOCALITY,
-            codes.anchors[begin:end], codes.weights[begin:end], codes.distances[begin:end],
+            chosen[begin:end], weights[begin:end], distances[begin:end],
         )  # fmt: skip
 
     block_size = max(256, min(MOST_ROWS_PER_BLOCK, PRODUCTS_PER_BLOCK // max(1, n_anchors)))
     workers.map(encode_block, row_blocks(n_rows, block_size))
-    return codes
+    if n_reserves == 0:
+        return Codes(chosen, weights, distances)
+    neighbours, reserves = np.split(chosen, [n_neighbors], axis=1)
+    return Codes(neighbours.copy(), weights, distances, reserves.copy())

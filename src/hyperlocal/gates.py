@@ -57,9 +57,12 @@ class Gate:
         """Number of anchors."""
         return self.anchors.shape[0]
 
-    def encode(self, X: Any, workers: Workers) -> Codes:
-        """Code the rows of ``X``."""
-        return encode(X, self.anchors, self.n_neighbors, self.coding, workers, beta=self.beta)
+    def encode(self, X: Any, workers: Workers, n_reserves: int = 0) -> Codes:
+        """Code the rows of ``X``; with ``n_reserves``, name the anchors that come next."""
+        return encode(
+            X, self.anchors, self.n_neighbors, self.coding, workers, beta=self.beta,
+            n_reserves=n_reserves,
+        )  # fmt: skip
 
 
 class ConstantGate(Gate):
@@ -77,7 +80,7 @@ class ConstantGate(Gate):
     def __init__(self) -> None:
         super().__init__(np.empty((1, 0)), 1, "hard")
 
-    def encode(self, X: Any, workers: Workers) -> Codes:
+    def encode(self, X: Any, workers: Workers, n_reserves: int = 0) -> Codes:
         """The one anchor with weight one for every row."""
         shape = (X.shape[0], 1)
         return Codes(np.zeros(shape, np.int32), np.ones(shape, X.dtype), np.zeros(shape, X.dtype))

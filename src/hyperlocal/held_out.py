@@ -39,11 +39,7 @@ def split_held_out(
 
 def part_of(data: LabelledRows, rows: np.ndarray) -> LabelledRows:
     """Some of the rows, in their order."""
-    return chosen_rows(data, np.sort(rows))
-
-
-def chosen_rows(data: LabelledRows, rows: np.ndarray) -> LabelledRows:
-    """Some of the rows, in the order in which they are named."""
+    rows = np.sort(rows)
     return LabelledRows(
         take_rows(data.X, rows), data.target[rows], data.classes, data.sample_weight[rows]
     )

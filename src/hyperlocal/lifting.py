@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from . import _core
 from .coding import Codes
-from .threads import MOST_ROWS_PER_BLOCK, Workers, row_blocks
+from .threads import MOST_ROWS_PER_BLOCK, Workers, row_blocks, split_evenly
 
 _KINDS = {np.dtype(np.float32): _core.LiftedFloat32, np.dtype(np.float64): _core.LiftedFloat64}
 
@@ -128,8 +128,8 @@ class LiftedRows:
 
     def add(self, steps: np.ndarray, weights: np.ndarray) -> None:
         """Add ``Σ_i steps_ic · lifted_i`` to the weights, in place."""
-        ranges = [(column, column + 1) for column in range(weights.shape[1])]
-        self.workers.map(lambda part: self.core.add(steps, weights, *part), ranges)
+        parts = split_evenly([1] * weights.shape[1], self.workers.n_threads)
+        self.workers.map(lambda part: self.core.add(steps, weights, *part), parts)
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
         """``s_ic`` of all rows, ``(n_rows, n_columns)``."""

@@ -7,23 +7,28 @@ import scipy.sparse as sp
 from estimators.data import make_data
 from estimators.supervised_models import model
 from hyperlocal.estimators.recoded_rows import RecodedRows
+from hyperlocal.solvers.anchor_descent import RESERVES
 from hyperlocal.validation import check_labelled_rows
 
 
 @pytest.mark.parametrize("convert", [np.asarray, sp.csr_array], ids=["dense", "csr"])
-def test_chosen_rows_come_in_the_order_named(workers, convert):
-    """Labels, costs, codes and features of chosen rows are those of the same rows."""
+def test_a_look_is_the_problem_and_the_anchors_that_come_next(workers, convert):
+    """Its problem is the same as without the reserves, which are a copy of their own."""
     X, y = make_data(3)
     fitted = model(anchor_epochs=0).fit(convert(X), y)
-    data = check_labelled_rows(fitted, convert(X), y, np.arange(90) + 1.0)
-    rows = RecodedRows(fitted, data, workers)
-    chosen = np.random.default_rng(0).permutation(90)[:20]
-    whole, part = (rows.problem(fitted._gate, 2.0, some) for some in (None, chosen))
-    np.testing.assert_array_equal(part.target, whole.target[chosen])
-    np.testing.assert_array_equal(part.costs, whole.costs[chosen])
-    np.testing.assert_array_equal(part.lifted.anchors, whole.lifted.anchors[chosen])
-    scores = whole.lifted.scores(fitted._weights)
-    np.testing.assert_allclose(part.lifted.scores(fitted._weights), scores[chosen], rtol=1e-12)
+    rows = RecodedRows(fitted, check_labelled_rows(fitted, convert(X), y), workers)
+    gate = fitted._gate
+    plain, (problem, reserves) = rows.problem(gate, 2.0), rows.look(gate, 2.0)
+    np.testing.assert_array_equal(problem.lifted.anchors, plain.lifted.anchors)
+    np.testing.assert_array_equal(problem.lifted.gate, plain.lifted.gate)
+    np.testing.assert_array_equal(problem.costs, plain.costs)
+    everyone = np.sort(np.hstack([problem.lifted.anchors, reserves]))
+    n_known = min(gate.n_anchors, gate.n_neighbors + RESERVES)
+    assert everyone.shape == (90, n_known)
+    assert (np.diff(everyone) > 0).all()
+    kept = reserves.copy()
+    reserves[:] = 0
+    np.testing.assert_array_equal(rows.look(gate, 2.0).reserves, kept)
 
 
 def test_codes_follow_the_gate(workers):

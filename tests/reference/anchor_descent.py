@@ -23,11 +23,20 @@ class MovingGate:
     neighbours: np.ndarray  # N × k
     beta: float
     normalize: bool
+    reserves: np.ndarray | None = None  # N × r, anchors that may become neighbours
 
     def copy(self):
         """A gate whose anchors and neighbours are its own."""
         given = (self.places, self.blocks, self.anchors.copy(), self.neighbours.copy())
         return MovingGate(*given, self.beta, self.normalize)
+
+    def choose_neighbours(self, i):
+        """The nearest of row i's neighbours and reserves become its neighbours."""
+        known = np.concatenate([self.neighbours[i], self.reserves[i]])
+        distances = coding.squared_distances(self.places[i : i + 1], self.anchors[known])[0]
+        order = np.argsort(distances, kind="stable")
+        k = self.neighbours.shape[1]
+        self.neighbours[i], self.reserves[i] = known[order[:k]], known[order[k:]]
 
     def soft(self, i):
         """γ of row i over its neighbours."""
@@ -79,11 +88,12 @@ class State:
     active: np.ndarray
     momentum: np.ndarray
     spread: np.ndarray
+    right: np.ndarray  # whether a row's largest score was its own, when it was visited last
     n_moves: int = 0
 
     def copy(self):
         """A state of its own."""
-        arrays = (self.Z, self.alpha, self.active, self.momentum, self.spread)
+        arrays = (self.Z, self.alpha, self.active, self.momentum, self.spread, self.right)
         return State(*(array.copy() for array in arrays), self.n_moves)
 
 
@@ -101,12 +111,22 @@ def recoding_epoch(
         for i in rows:  # anchors stand still, so that each row may be coded at its visit
             state.Z[i] = gate.lifted_row(i)
             W = dual.weights_of(state.Z, state.alpha, signs)
+            state.right[i] = _is_right(state, W, i, target[i], crammer_singer)
             step(state, W, i, target[i], costs[i], loss, bounds, reports)
             W = dual.weights_of(state.Z, state.alpha, signs)
             a = state.alpha[i] * (signs if crammer_singer else signs[i])
             gradient += gate.pull_back(i, pulls(gate, i, W, a, own_share))
         _move(gate, state, gradient, rates[batch])
     return reports, dual.weights_of(state.Z, state.alpha, signs)
+
+
+def _is_right(state, W, i, truth, crammer_singer):
+    """Columns that rest count as beyond the margin."""
+    scores = np.einsum("jv,jcv->c", state.Z[i], W)
+    labels = np.where(np.arange(len(scores)) == truth, 1.0, -1.0)
+    rests = (state.alpha[i] == 0) & (state.active[i] == 0)
+    scores = np.where(rests.all() if crammer_singer else rests, labels, scores)
+    return (scores[0] > 0) == (truth == 0) if len(scores) == 1 else scores.argmax() == truth
 
 
 def pulls(gate, i, W, a, own_share):

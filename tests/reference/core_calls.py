@@ -49,7 +49,9 @@ def shared_codes():
     anchors, weights = codes()
     lifted = _core.LiftedFloat64(rows(), anchors, weights, M, 1.0)
     norms = np.ones(N)
-    moving = _core.MovingGateFloat64(rows(), zeros(M, D), anchors, weights, norms, norms, 1.0, True)
+    moving = _core.MovingGateFloat64(
+        rows(), zeros(M, D), anchors, ints(N, 1), weights, norms, norms, 1.0, True
+    )
     return lifted, moving, norms
 
 
@@ -213,7 +215,7 @@ CALLS = {
     ),
     "neighborhood scores": Call(
         lambda: neighborhood().scores, queries=rows, begin=1, end=3, neighbors=ints(2, 4) + 1,
-        distances=np.ones((2, 4)), rivals=ints(2, 2), out=zeros(2, C), n_unsolved=longs(1),
+        distances=np.ones((2, 4)), in_question=flags(2, C), out=zeros(2, C), n_unsolved=longs(1),
     ),
     "gram scores": Call(
         lambda: neighborhood().gram_scores, neighbors=ints(2, 4), grams=zeros(2, 5, 5),
@@ -241,17 +243,21 @@ CALLS = {
 CALLS |= {
     "gate": Call(
         lambda: _core.MovingGateFloat64, places=rows, anchors=zeros(M, D), neighbours=codes()[0],
-        codes=codes()[1], squared_norms=np.ones(N), row_norms=np.ones(N), beta=1.0, normalize=True,
+        reserves=ints(N, 1), codes=codes()[1], squared_norms=np.ones(N), row_norms=np.ones(N),
+        beta=1.0, normalize=True,
     ),
+    "recode": Call(lambda: shared_codes()[1].recode, rows=np.arange(N)),
     "anchor epoch": Call(
         lambda: run_anchor_epoch, **STATE, momentum=zeros(M, D), spread=zeros(M), rates=np.ones(3),
         n_moves=0, crammer_singer=False, own_share=0.5, order=np.arange(N), batch_size=2,
-        bounds=zeros(C, 2), reports=zeros(C, 4), part=0, column_begin=0, column_end=C,
+        bounds=zeros(C, 2), reports=zeros(C, 4), right=flags(N), part=0, column_begin=0,
+        column_end=C,
     ),
     "joint anchor epoch": Call(
         lambda: run_anchor_epoch, **STATE, momentum=zeros(M, D), spread=zeros(M), rates=np.ones(3),
         n_moves=0, crammer_singer=True, own_share=0.5, order=np.arange(N), batch_size=2,
-        bounds=zeros(1, 2), reports=zeros(1, 4), part=0, column_begin=0, column_end=C,
+        bounds=zeros(1, 2), reports=zeros(1, 4), right=flags(N), part=0, column_begin=0,
+        column_end=C,
     ),
     "learned sgd": Call(
         lambda: learned_sgd,

@@ -45,18 +45,21 @@ class Setting:
         self.is_dense = storage == "dense"
         self.first = make_problem(self.lift(self.gate), seed=seed, **options)
 
-    def lift(self, gate, chosen=slice(None)):
+    def lift(self, gate):
         """Rows lifted by a gate."""
-        rows = core_rows(self.X[chosen], quadratic=self.quadratic)
         return LiftedRows(
-            rows, gate.encode(self.space[chosen], self.workers),
+            core_rows(self.X, quadratic=self.quadratic), gate.encode(self.space, self.workers),
             gate.n_anchors, self.bias, self.normalize, self.workers, self.is_dense,
         )  # fmt: skip
 
-    def problem(self, gate, chosen=slice(None)):
+    def problem(self, gate):
         """The problem for a gate; labels and costs stay."""
-        target, costs = self.first.target[chosen], self.first.costs[chosen]
-        return replace(self.first, lifted=self.lift(gate, chosen), target=target, costs=costs)
+        return replace(self.first, lifted=self.lift(gate))
+
+    def look(self, gate, n_reserves=2):
+        """The problem for a gate and each row's anchors in reserve."""
+        reserves = gate.encode(self.space, self.workers, n_reserves).reserves
+        return anchor_descent.Look(self.problem(gate), reserves)
 
     def twin(self, gate, neighbours=None):
         """The gate of the reference."""
@@ -72,7 +75,7 @@ class Setting:
     def learn(self, *, n_epochs=4, step=0.1, seed=0, gate=None, **options):
         """A run of recoding dual descent."""
         return anchor_descent.learn_by_dual(
-            self.space, self.gate if gate is None else gate, self.problem, n_epochs=n_epochs,
+            self.space, self.gate if gate is None else gate, self.look, n_epochs=n_epochs,
             step=step, rng=np.random.default_rng(seed), **options,
         )  # fmt: skip
 
@@ -95,13 +98,14 @@ class Compiled:
             lifted.core, problem.target, problem.costs, self.norms, problem.n_columns,
             problem.core_loss,
         )  # fmt: skip
-        self.moving = getattr(_core, f"MovingGate{kind}")(
-            core_rows(setting.space), self.gate.anchors, lifted.anchors, lifted.gate, self.norms,
-            lifted.row_norms, self.gate.beta, lifted.normalize,
-        )  # fmt: skip
+        self.reserves = setting.look(self.gate).reserves
+        self.moving = anchor_descent.moving_gate(
+            core_rows(setting.space), self.gate, problem, self.norms, self.reserves
+        )
         self.epoch = getattr(_core, f"AnchorEpoch{kind}")
         self.momentum = np.zeros(self.gate.anchors.shape)
         self.spread = np.zeros(len(self.gate.anchors))
+        self.right = np.zeros(lifted.n_rows, np.uint8)
         self.n_moves = 0
 
     def run(self, order, rates, batch_size, own_share, bounds=NO_BOUNDS):
@@ -112,7 +116,7 @@ class Compiled:
         self.epoch(
             self.dual, self.moving, arrays.weights, arrays.alpha, arrays.active, self.momentum,
             self.spread, rates, self.n_moves, self.problem.crammer_singer, own_share, order,
-            batch_size, arrays.bounds, arrays.reports, 1,
+            batch_size, arrays.bounds, arrays.reports, self.right, 1,
         ).run(0, 0, self.problem.n_columns)  # fmt: skip
         self.n_moves += len(rates)
 
@@ -140,7 +144,7 @@ def run_epochs(setting, n_epochs, bounds=NO_BOUNDS, own_share=0.5, n_visits=9, b
     shape = compiled.arrays.alpha.shape
     state = reference.State(
         twin.lifted(), np.zeros(shape), np.ones(shape, np.uint8), np.zeros(twin.anchors.shape),
-        np.zeros(len(twin.anchors)),
+        np.zeros(len(twin.anchors)), np.zeros(shape[0], np.uint8),
     )  # fmt: skip
     rng = np.random.default_rng(0)
     given = (problem.target, problem.costs.astype(float), problem.loss, problem.crammer_singer)
@@ -161,6 +165,7 @@ def assert_equal_runs(compiled, twin, state, reports, weights):
     np.testing.assert_allclose(arrays.alpha, state.alpha, **close)
     np.testing.assert_allclose(arrays.weights, weights, **close)
     np.testing.assert_array_equal(arrays.active, state.active)
+    np.testing.assert_array_equal(compiled.right, state.right)
     np.testing.assert_allclose(compiled.momentum, state.momentum, **close)
     np.testing.assert_allclose(compiled.spread, state.spread, **close)
     written = np.zeros(state.Z.shape)

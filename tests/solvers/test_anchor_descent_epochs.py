@@ -8,6 +8,7 @@ import pytest
 from hyperlocal import _core
 from hyperlocal.rows import core_rows
 from hyperlocal.solvers import anchor_descent, sgd
+from hyperlocal.threads import Workers
 from reference import anchor_descent as reference
 from reference import sgd as reference_sgd
 from reference.problems import DTYPES, every_hinge, every_loss, every_problem
@@ -135,6 +136,55 @@ def test_weights_stay_the_sum_of_shares(dtype, tolerance, normalize, loss, cramm
     expected = compiled.rebuilt_weights()
     drift = np.abs(compiled.arrays.weights - expected).max()
     assert drift <= tolerance * np.abs(expected).max()
+
+
+# Rows that choose their neighbours ----------------------------------------------------------------
+
+
+@every_pair_of_storages
+@every_scale
+def test_recoded_rows_equal_the_reference(dtype, storage, coded, normalize):
+    """Rows take the nearest of neighbours and reserves, and the codes and norms that belong."""
+    setting = Setting(dtype=dtype, storage=storage, coded=coded, normalize=normalize, n_rows=30,
+                      n_anchors=8)  # fmt: skip
+    compiled = Compiled(setting)
+    lifted, anchors = compiled.lifted, compiled.gate.anchors
+    anchors += np.random.default_rng(1).standard_normal(anchors.shape).astype(dtype)
+    twin = setting.twin(compiled.gate, lifted.anchors)
+    twin.reserves = compiled.reserves.copy()
+    chosen, others = np.arange(0, 30, 2), np.arange(1, 30, 2)
+    before = lifted.anchors.copy(), lifted.gate.copy()
+    for i in chosen:
+        twin.choose_neighbours(i)
+    compiled.moving.recode(chosen)
+    assert (lifted.anchors[chosen] != before[0][chosen]).any()
+    np.testing.assert_array_equal(np.sort(lifted.anchors), np.sort(twin.neighbours))
+    np.testing.assert_array_equal(np.sort(compiled.reserves), np.sort(twin.reserves))
+    np.testing.assert_array_equal(lifted.anchors[others], before[0][others])
+    np.testing.assert_array_equal(lifted.gate[others], before[1][others])
+    for i in chosen:
+        written = np.zeros(len(anchors))
+        written[lifted.anchors[i]] = lifted.gate[i]
+        expected = np.zeros(len(anchors))
+        expected[twin.neighbours[i]] = twin.mix(i)
+        np.testing.assert_allclose(written, expected, **CLOSE[dtype])
+        norm = np.sum(twin.lifted_row(i) ** 2)
+        np.testing.assert_allclose(compiled.norms[i], norm, **CLOSE[dtype])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_with_all_anchors_in_reserve_rows_find_their_nearest(dtype):
+    """If neighbours and reserves are all anchors, recoding is a search among all of them."""
+    setting = Setting(dtype=dtype, n_rows=50, n_anchors=8, n_neighbors=3)
+    gate = replace(setting.gate, anchors=setting.gate.anchors.copy())
+    problem, reserves = setting.look(gate, n_reserves=5)
+    moving = anchor_descent.moving_gate(
+        core_rows(setting.space), gate, problem, problem.lifted.squared_norms(), reserves
+    )
+    gate.anchors += np.random.default_rng(2).standard_normal(gate.anchors.shape).astype(dtype)
+    moving.recode(np.arange(50))
+    expected = gate.encode(setting.space, Workers(1)).anchors
+    np.testing.assert_array_equal(np.sort(problem.lifted.anchors), np.sort(expected))
 
 
 # Stochastic gradient: one epoch -------------------------------------------------------------------

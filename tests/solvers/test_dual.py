@@ -437,3 +437,40 @@ def test_sparse_and_dense_rows_agree():
     X = make_rows()
     dense, sparse = (solve(make_problem(make_lifted(rows))) for rows in (X, sp.csr_array(X)))
     np.testing.assert_allclose(dense.weights, sparse.weights, atol=1e-4)
+
+
+@every_problem
+def test_scores_are_shown_at_full_checks(loss, crammer_singer, n_columns):
+    """What is shown last are the scores of the result, of each row once."""
+    problem = make_problem(
+        make_lifted(), loss=loss, crammer_singer=crammer_singer, n_columns=n_columns
+    )
+    shown = np.full((problem.lifted.n_rows, n_columns), np.nan)
+
+    def see_scores(begin, end, scores):
+        shown[begin:end] = scores
+
+    result = solve(problem, tol=1e-4, see_scores=see_scores)
+    np.testing.assert_allclose(shown, problem.lifted.scores(result.weights), rtol=1e-12)
+
+
+@every_problem
+def test_first_variables_are_those_of_the_first_epochs(
+    epochs_only, loss, crammer_singer, n_columns
+):
+    """They are what the solver has after as many epochs; a monitor hears of them and may stop."""
+    problem = make_problem(
+        make_lifted(), loss=loss, crammer_singer=crammer_singer, n_columns=n_columns
+    )
+    heard = []
+
+    def monitor(number, **facts):
+        heard.append(number)
+        return number == 2
+
+    options = {"n_epochs": 3, "rng": np.random.default_rng(0)}
+    found = dual.first_variables(problem, **options)
+    expected = solve(problem, tol=1e-30, max_iter=3).alpha
+    np.testing.assert_array_equal(found, expected)
+    dual.first_variables(problem, **options, monitor=monitor)
+    assert heard == [1, 2]

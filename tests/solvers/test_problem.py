@@ -1,5 +1,7 @@
 """Tests of hyperlocal.solvers.problem: labels and the primal objective."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -71,3 +73,15 @@ def test_norms_are_summed_in_double_precision():
     weights = np.full((50, 2, 4000), 0.1, np.float32)
     exact = 50 * 4000 * float(np.float32(0.1)) ** 2
     np.testing.assert_allclose(squared_norms_by_column(weights), [exact, exact], rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_columns", [1, 3])
+def test_signed_variables(n_columns):
+    """One-vs-rest's variables times ±1, in an array of their own; Crammer–Singer's as they are."""
+    problem, _ = make_written_out("float64", "dense", False, normalize=True, n_columns=n_columns)
+    alpha = np.random.default_rng(0).uniform(size=(problem.lifted.n_rows, n_columns))
+    kept = alpha.copy()
+    np.testing.assert_array_equal(problem.signed(alpha), alpha * problem.labels)
+    np.testing.assert_array_equal(alpha, kept)
+    joint = replace(problem, crammer_singer=True)
+    np.testing.assert_array_equal(joint.signed(alpha), alpha)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import replace
 
 import numpy as np
 
 from ..coding import Codes
 from ..gates import Gate
-from ..held_out import chosen_rows
 from ..losses import is_correct, loss_sum
-from ..rows import take_rows
 from ..solvers import Problem
+from ..solvers.anchor_descent import RESERVES, Look
 from ..threads import Workers
 from ..validation import LabelledRows
 from .base import LocallyLinearClassifier
@@ -31,33 +29,31 @@ class RecodedRows:
         self._row_norms: np.ndarray | None = None
         self._last: tuple[Gate, Codes] | None = None
 
-    def codes(self, gate: Gate) -> Codes:
-        """Codes of the rows, which the caller may change."""
-        if self._last is None or not np.array_equal(self._last[0].anchors, gate.anchors):
+    def codes(self, gate: Gate, n_reserves: int = 0) -> Codes:
+        """Codes of the rows, which the caller may change; with anchors in reserve if asked for."""
+        known = self._last is not None and np.array_equal(self._last[0].anchors, gate.anchors)
+        if self._last is None or not known or (n_reserves and self._last[1].reserves is None):
             kept = replace(gate, anchors=gate.anchors.copy())
-            self._last = kept, gate.encode(self.space, self.workers)
+            self._last = kept, gate.encode(self.space, self.workers, n_reserves)
         codes = self._last[1]
-        return Codes(codes.anchors.copy(), codes.weights.copy(), codes.distances)
+        reserves = None if codes.reserves is None else codes.reserves.copy()
+        return Codes(codes.anchors.copy(), codes.weights.copy(), codes.distances, reserves)
 
-    def problem(self, gate: Gate, cost: float, chosen: np.ndarray | None = None) -> Problem:
-        """The convex problem for a gate, over all rows or the chosen ones."""
-        if chosen is not None:
-            return self._only(chosen).problem(gate, cost)
-        estimator = self.estimator
-        lifted = estimator._lift_stored(
-            self.stored, self.codes(gate), self.workers, self._row_norms
-        )
+    def problem(self, gate: Gate, cost: float) -> Problem:
+        """The convex problem for a gate."""
+        return self._lifted(self.codes(gate), cost)
+
+    def look(self, gate: Gate, cost: float) -> Look:
+        """The problem for a gate, and each row's anchors in reserve."""
+        codes = self.codes(gate, RESERVES)
+        assert codes.reserves is not None
+        return Look(self._lifted(codes, cost), codes.reserves)
+
+    def _lifted(self, codes: Codes, cost: float) -> Problem:
+        lift = self.estimator._lift_stored
+        lifted = lift(self.stored, codes, self.workers, self._row_norms)
         self._row_norms = lifted.row_norms
-        return estimator._problem(lifted, self.data, cost)
-
-    def _only(self, chosen: np.ndarray) -> RecodedRows:
-        part = copy(self)
-        part._last = None
-        part.data = chosen_rows(self.data, chosen)
-        part.space = take_rows(self.space, chosen)
-        part.stored = take_rows(self.stored, chosen)
-        part._row_norms = None if self._row_norms is None else self._row_norms[chosen]
-        return part
+        return self.estimator._problem(lifted, self.data, cost)
 
     def verdict(self, gate: Gate, weights: np.ndarray) -> tuple[float, float]:
         """Accuracy, and the mean loss (negated), which decides between equals."""

@@ -13,7 +13,7 @@ from ..held_out import part_of
 from ..progress import EpochMonitor, JoinedEpochs
 from ..rows import core_rows
 from ..solvers import Problem, SolverResult, anchor_descent, dual, sgd
-from ..solvers.anchor_descent import AnchorEpoch, LearnedAnchors
+from ..solvers.anchor_descent import AnchorEpoch, LearnedAnchors, RightRows
 from ..threads import Workers
 from ..validation import LabelledRows, check_choice, check_flag, check_number
 from .base import LocallyLinearClassifier
@@ -259,10 +259,11 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
         else:
             learned = self._learn(rows, rng, told, alpha)
             outcome = _Outcome(learned.gate, learned.alpha, learned.history)
-        result = self._solve_weights(rows, outcome.gate, self.C, rng, told, outcome.alpha)
+        problem = rows.problem(outcome.gate, self.C)
+        right = RightRows(problem)
+        result = self._solve_weights(problem, rng, told, outcome.alpha, right)
         result.stopped = result.stopped or told.stop
-        accuracy = rows.verdict(outcome.gate, result.weights)[0]
-        end = AnchorEpoch(len(outcome.history), result.objective, result.duality_gap, accuracy)
+        end = AnchorEpoch(len(outcome.history), result.objective, result.duality_gap, right.share())
         result.history = [*outcome.history, end]
         result.n_iter = max(1, result.n_iter)  # the last anchors' weights may be good enough
         return result, outcome
@@ -279,15 +280,16 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
         """Let the anchors move, from dual variables for the gate as it is."""
         cost = min(self.C, MOST_COST_NORMALIZED if self._unit_rows else MOST_COST)
         if alpha is None or cost < self.C:
-            most = min(FIRST_EPOCHS, self.max_iter)
-            first = self._solve_weights(rows, self._gate, cost, rng, told, None, most)
-            alpha = first.alpha
+            most = 1 if told.stop else min(FIRST_EPOCHS, self.max_iter)
+            alpha = dual.first_variables(
+                rows.look(self._gate, cost).problem, n_epochs=most, rng=rng, monitor=told.epoch
+            )
         step = self.anchor_step
         if isinstance(step, str):
             codes = rows.codes(self._gate)
             step = anchor_descent.default_step(codes, rows.data.sample_weight, self._gate.beta)
         return anchor_descent.learn_by_dual(
-            rows.space, self._gate, lambda gate, chosen=None: rows.problem(gate, cost, chosen),
+            rows.space, self._gate, lambda gate: rows.look(gate, cost),
             n_epochs=0 if told.stop else n_epochs or self._epochs(rows.data.X.shape[0]),
             step=shorter * float(step), rng=rng, monitor=told.epoch, alpha=alpha,
         )  # fmt: skip
@@ -319,9 +321,9 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
         part = RecodedRows(self, part_of(rows.data, np.flatnonzero(~held_out)), rows.workers)
         judges = RecodedRows(self, part_of(rows.data, np.flatnonzero(held_out)), rows.workers)
         part_alpha = None if alpha is None else np.ascontiguousarray(alpha[~held_out])
-        started = self._solve_weights(part, self._gate, self.C, rng, told, part_alpha)
+        started = self._solve_weights(part.problem(self._gate, self.C), rng, told, part_alpha)
         learned = self._learn(part, rng, told, started.alpha)
-        finished = self._solve_weights(part, learned.gate, self.C, rng, told, learned.alpha)
+        finished = self._solve_weights(part.problem(learned.gate, self.C), rng, told, learned.alpha)
         before = judges.verdict(self._gate, started.weights)
         after = judges.verdict(learned.gate, finished.weights)
         better = after > before
@@ -344,19 +346,16 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
 
     def _solve_weights(
         self,
-        rows: RecodedRows,
-        gate: Gate,
-        cost: float,
+        problem: Problem,
         rng: np.random.Generator,
         told: JoinedEpochs,
         alpha: np.ndarray | None,
-        max_iter: int | None = None,
+        see_scores: dual.SeeScores | None = None,
     ) -> SolverResult:
         """The weights for anchors that stand still."""
-        most = 1 if told.stop else max_iter or self.max_iter
         return dual.solve(
-            rows.problem(gate, cost), tol=self.tol, max_iter=most, rng=rng, monitor=told.epoch,
-            alpha=alpha,
+            problem, tol=self.tol, max_iter=1 if told.stop else self.max_iter, rng=rng,
+            monitor=told.epoch, alpha=alpha, see_scores=see_scores,
         )  # fmt: skip
 
     def _train_by_sgd(
@@ -365,7 +364,8 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
         if keep:
             weights = self._weights_for(rows.problem(self._gate, self.C))
         else:
-            weights = self._solve_weights(rows, self._gate, self.C, rng, told, None).weights
+            problem = rows.problem(self._gate, self.C)
+            weights = self._solve_weights(problem, rng, told, None).weights
         state = self._sgd_start(rows, weights, rng)
         learned = anchor_descent.learn_by_sgd(
             rows.space, self._gate, lambda gate: rows.problem(gate, self.C),

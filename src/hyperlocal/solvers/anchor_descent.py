@@ -3,10 +3,13 @@
 Recoding dual descent, :func:`learn_by_dual`. An epoch visits rows in batches. Each row of a batch
 is coded anew by the present anchors, its share of the weights follows, and its dual variables are
 optimised; then the anchors move against an average of the batches' gradients, by a length that
-falls linearly to zero. Before each epoch the rows' neighbours are searched anew, the weights are
-rebuilt from the dual variables (so that rounding never adds up), and a check says which variables
-are worth a visit. Rows with nothing to say are left out until the next full look, every few epochs.
-The weights for the final anchors are left to the fixed-gate solver.
+falls linearly to zero. Every few epochs there is a look at all rows: their neighbours are searched
+anew, with some more anchors in reserve, and a check says which variables are worth a visit. Rows
+with nothing to say are left out until the next look. Before the other epochs the rows that are left
+choose their neighbours from those they have and the reserve. Either way the weights are rebuilt
+from the dual variables: weights whose shares are by codes as old as the rows' last visits lead
+anchors astray, and rounding would add up. The weights for the final anchors are left to the
+fixed-gate solver.
 
 Stochastic gradient, :func:`learn_by_sgd`, is the paper's Algorithm 1: anchors and weights take
 steps of ``1/(λ(t + t0))`` along the gradient of one row's loss.
@@ -24,11 +27,12 @@ import numpy as np
 from .. import _core
 from ..coding import Codes
 from ..gates import Gate, weighted_median
-from ..losses import is_correct
-from ..rows import core_rows, take_rows
+from ..losses import conjugate_sums, is_correct
+from ..rows import core_rows
+from ..threads import MOST_ROWS_PER_BLOCK, row_blocks
 from . import sgd
-from .dual import Descent
-from .problem import Problem
+from .dual import GAP, Descent, visit_order
+from .problem import Problem, half_norm
 
 _GATES = {
     np.dtype(np.float32): _core.MovingGateFloat32,
@@ -48,6 +52,10 @@ FEWEST_EPOCHS, MOST_EPOCHS = 12, 30
 SLACK = 0.1
 # Epochs from one look at all rows to the next; between them, rows that rest are left out.
 EPOCHS_BETWEEN_LOOKS = 6
+# Anchors that a row has in reserve, if there are as many.
+RESERVES = 8
+# Threads share an epoch if a row's answers are sums of so many numbers.
+FEWEST_NUMBERS_TO_SHARE = 1_000
 # How much of a row's own share of the weights counts when it judges its anchors: with all of it
 # anchors learn rows by heart, with none they learn a little less.
 OWN_SHARE = 0.5
@@ -60,13 +68,21 @@ LARGEST_CHANGE = 0.03
 TRIED_EXPONENTS = range(-24, 7, 2)
 
 Monitor = Callable[..., bool]
-ProblemOf = Callable[..., Problem]
+ProblemOf = Callable[[Gate], Problem]
+
+
+class Look(NamedTuple):
+    """The rows as a gate lifts them, and the anchors that each has in reserve."""
+
+    problem: Problem
+    reserves: np.ndarray
 
 
 class AnchorEpoch(NamedTuple):
     """What was known before an epoch: objective, duality gap, share of training rows right.
 
-    Rows that rest count as when all rows were looked at last.
+    From a look at the rows, or as seen at the visits of the epoch before. Rows that rest count as
+    when all rows were looked at last.
     """
 
     epoch: int
@@ -127,7 +143,7 @@ def default_step(codes: Codes, sample_weight: np.ndarray, beta: float) -> float:
 def learn_by_dual(
     space: Any,
     gate: Gate,
-    problem_of: ProblemOf,
+    look_at: Callable[[Gate], Look],
     *,
     n_epochs: int,
     step: float,
@@ -143,8 +159,8 @@ def learn_by_dual(
         Rows as the gate sees them.
     gate : Gate
         Where anchors start.
-    problem_of : callable
-        Lifts the rows by a gate: all of them, or those of given numbers.
+    look_at : callable
+        Lifts the rows by a gate, and finds their anchors in reserve.
     n_epochs : int
     step : float
         Length of the first anchor steps.
@@ -159,7 +175,7 @@ def learn_by_dual(
     -------
     LearnedAnchors
     """
-    learner = _DualLearner(space, gate, problem_of, step, rng, alpha)
+    learner = _DualLearner(core_rows(space), gate, look_at, step, rng, alpha)
     stop = False
     for number in range(n_epochs):
         record = learner.run_epoch(number, n_epochs)
@@ -171,28 +187,68 @@ def learn_by_dual(
     return LearnedAnchors(learner.gate, learner.history, stop, alpha=learner.alpha)
 
 
+class RightRows:
+    """Which rows have their own class's score as the largest; for ``see_scores`` of solvers."""
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        self.flags = np.zeros(problem.lifted.n_rows, np.uint8)
+
+    def __call__(self, begin: int, end: int, scores: np.ndarray) -> None:
+        """Note what a block of scores says."""
+        self.flags[begin:end] = is_correct(scores, self.problem.target[begin:end])
+
+    def share(self) -> float:
+        """Weighted by the rows' costs."""
+        return float(np.average(self.flags, weights=self.problem.costs.astype(np.float64)))
+
+
 class _Recoding(Descent):
-    """A dual descent that starts with a full check and counts the rows that are right."""
+    """A dual descent that starts with a full check and counts the rows that are right.
+
+    ``places`` are the rows as the gate sees them; their codes change with each visit.
+    """
 
     def __init__(
-        self,
-        problem: Problem,
-        rng: np.random.Generator,
-        alpha: np.ndarray,
+        self, look: Look, places: Any, gate: Gate, rng: np.random.Generator, alpha: np.ndarray
     ):
-        self.right = np.zeros(problem.lifted.n_rows, bool)
+        problem = look.problem
+        self.right = RightRows(problem)
         n_groups = 1 if problem.crammer_singer else problem.n_columns
-        super().__init__(problem, 0.0, rng, alpha, np.tile([SLACK, -np.inf], (n_groups, 1)))
+        bounds = np.tile([SLACK, -np.inf], (n_groups, 1))
+        super().__init__(problem, 0.0, rng, alpha, bounds, see_scores=self.right)
+        self.moving = moving_gate(places, gate, problem, self.squared_norms, look.reserves)
+        self.awake = np.arange(problem.lifted.n_rows)
+        self.leave_out()
 
-    def see_scores(self, begin: int, end: int, scores: np.ndarray) -> None:
-        """Note which rows are right."""
-        self.right[begin:end] = is_correct(scores, self.problem.target[begin:end])
+    def leave_out(self) -> None:
+        """Of the rows awake, those without a variable to visit go to rest."""
+        active, alpha = self.active.view(np.bool_)[self.awake], self.alpha[self.awake]
+        self.awake = self.awake[(active | (alpha != 0)).any(axis=1)]
 
-    def record(self, number: int, total_cost: float) -> AnchorEpoch:
-        """What the check found; rows that were left out are right and have no loss."""
-        wrong = float(self.problem.costs.astype(np.float64) @ ~self.right)
+    def recode(self) -> None:
+        """Let the rows awake choose their neighbours anew; the others have no share of weights."""
+        blocks = row_blocks(len(self.awake), MOST_ROWS_PER_BLOCK)
+        self.problem.lifted.workers.map(
+            lambda block: self.moving.recode(self.awake[slice(*block)]), blocks
+        )
+        self.rebuild_weights()
+
+    def see_visits(self, reports: np.ndarray) -> None:
+        """Take what an epoch has seen for what a check would find."""
+        problem, rows = self.problem, self.awake
+        conjugates = conjugate_sums(
+            self.alpha[rows], problem.target[rows], problem.costs[rows], problem.loss,
+            problem.crammer_singer,
+        )  # fmt: skip
+        self.gaps = reports[:, GAP]
+        self.objectives = np.array([self.gaps.sum() - conjugates.sum() - half_norm(self.weights)])
+        self.leave_out()
+
+    def record(self, number: int) -> AnchorEpoch:
+        """What is known; rows that are left out count as they did at the last look."""
         objective, gap = float(self.objectives.sum()), float(self.gaps.sum())
-        return AnchorEpoch(number, objective, gap, 1 - wrong / total_cost)
+        return AnchorEpoch(number, objective, gap, self.right.share())
 
 
 class _DualLearner:
@@ -200,24 +256,20 @@ class _DualLearner:
 
     def __init__(
         self,
-        space: Any,
+        places: Any,
         gate: Gate,
-        problem_of: ProblemOf,
+        look_at: Callable[[Gate], Look],
         step: float,
         rng: np.random.Generator,
         alpha: np.ndarray | None,
     ):
-        first = problem_of(gate)
-        if alpha is None:
-            alpha = np.zeros((first.lifted.n_rows, first.n_columns), first.lifted.dtype)
-        self.total_cost = float(first.costs.sum(dtype=np.float64))
-        self.space = space
+        self.places = places
         self.gate = replace(gate, anchors=gate.anchors.copy())
-        self.problem_of = problem_of
+        self.look_at = look_at
         self.step = step
         self.rng = rng
         self.alpha = alpha
-        self.awake: np.ndarray | None = None  # numbers of the rows to look at; None for all
+        self.descent: _Recoding | None = None  # since the last look
         self.momentum = np.zeros(gate.anchors.shape)
         self.spread = np.zeros(gate.n_anchors)
         self.n_moves = 0
@@ -225,26 +277,19 @@ class _DualLearner:
 
     def run_epoch(self, number: int, n_epochs: int) -> AnchorEpoch:
         """Visit the rows that have something to say, in random order."""
-        if number % EPOCHS_BETWEEN_LOOKS == 0:
-            self.awake = None
-        problem, places, alpha = self._look()
-        lifted = problem.lifted
-        descent = _Recoding(problem, self.rng, alpha)
-        self.history.append(descent.record(number, self.total_cost))
-        worth_a_visit = descent.active.view(np.bool_) | (descent.alpha != 0)
-        order = np.flatnonzero(worth_a_visit.any(axis=1))
-        if self.awake is None:  # those taken out lie in random order already
-            order = self.rng.permutation(order)
-        size = batch_size(len(self.alpha))
+        descent = self._descent_for(number)
+        problem, workers = descent.problem, descent.problem.lifted.workers
+        self.history.append(descent.record(number))
+        order = visit_order(descent.awake, self.rng, turns=descent.turns)
+        size = batch_size(problem.lifted.n_rows)
         n_batches = -(-len(order) // size)
         progress = (number + np.arange(n_batches) / max(1, n_batches)) / n_epochs
-        reports = descent.blank_reports()
-        n_threads = lifted.workers.n_threads
-        epoch = _EPOCHS[lifted.dtype](
-            descent.core, moving_gate(places, self.gate, problem, descent.squared_norms),
-            descent.weights, descent.alpha, descent.active, self.momentum, self.spread,
-            self.step * (1 - progress), self.n_moves, problem.crammer_singer, OWN_SHARE, order,
-            size, descent.bounds, reports, n_threads,
+        reports, n_threads = descent.blank_reports(), self._threads_for(problem)
+        epoch = _EPOCHS[problem.lifted.dtype](
+            descent.core, descent.moving, descent.weights, descent.alpha, descent.active,
+            self.momentum, self.spread, self.step * (1 - progress), self.n_moves,
+            problem.crammer_singer, OWN_SHARE, order, size, descent.bounds, reports,
+            descent.right.flags, n_threads,
         )  # fmt: skip
         # All threads run at once and wait for each other: as many parts as threads, some of them
         # without columns.
@@ -252,28 +297,31 @@ class _DualLearner:
         ranges = [everything] if problem.crammer_singer else descent.column_ranges(n_threads)
         ranges += [nothing] * (n_threads - len(ranges))
         try:
-            lifted.workers.map(lambda part: epoch.run(part[0], *part[1]), enumerate(ranges))
+            workers.map(lambda part: epoch.run(part[0], *part[1]), enumerate(ranges))
         except BaseException:  # Ctrl-C may cancel a part that the others wait for
             epoch.give_up()
             raise
         self.n_moves += n_batches
-        self._keep(descent.alpha, order)
+        descent.see_visits(reports)
         return self.history[-1]
 
-    def _look(self) -> tuple[Problem, Any, np.ndarray]:
-        """The rows that are awake: their problem, where they lie, and their dual variables."""
-        if self.awake is not None:
-            self.awake = self.rng.permutation(self.awake)
-            places = core_rows(take_rows(self.space, self.awake))
-            return self.problem_of(self.gate, self.awake), places, self.alpha[self.awake]
-        return self.problem_of(self.gate), core_rows(self.space), self.alpha
+    def _threads_for(self, problem: Problem) -> int:
+        """One where a batch is over before threads have met: one column of short rows."""
+        numbers = problem.n_columns * self.gate.n_neighbors * self.gate.anchors.shape[1]
+        return problem.lifted.workers.n_threads if numbers >= FEWEST_NUMBERS_TO_SHARE else 1
 
-    def _keep(self, alpha: np.ndarray, visited: np.ndarray) -> None:
-        if self.awake is None:
-            self.alpha, self.awake = alpha, visited
+    def _descent_for(self, number: int) -> _Recoding:
+        """The descent that is under way, or another one after a look at the rows."""
+        if self.descent is None or number % EPOCHS_BETWEEN_LOOKS == 0:
+            look = self.look_at(self.gate)
+            if self.alpha is None:
+                shape = (look.problem.lifted.n_rows, look.problem.n_columns)
+                self.alpha = np.zeros(shape, look.problem.lifted.dtype)
+            self.descent = _Recoding(look, self.places, self.gate, self.rng, self.alpha)
+            self.alpha = self.descent.alpha
         else:
-            self.alpha[self.awake] = alpha
-            self.awake = self.awake[visited]
+            self.descent.recode()
+        return self.descent
 
 
 def learn_by_sgd(
@@ -358,12 +406,20 @@ def start_sgd(
     return sgd.SgdState(weights, weights, 0, lambda_, t0)
 
 
-def moving_gate(places: Any, gate: Gate, problem: Problem, squared_norms: np.ndarray) -> Any:
+def moving_gate(
+    places: Any,
+    gate: Gate,
+    problem: Problem,
+    squared_norms: np.ndarray,
+    reserves: np.ndarray | None = None,
+) -> Any:
     """The compiled view of a gate: anchors, codes and norms are changed in place."""
     lifted = problem.lifted
+    if reserves is None:
+        reserves = np.empty((lifted.n_rows, 0), np.int32)
     return _GATES[lifted.dtype](
-        places, gate.anchors, lifted.anchors, lifted.gate, squared_norms, lifted.row_norms,
-        gate.beta, lifted.normalize,
+        places, gate.anchors, lifted.anchors, reserves, lifted.gate, squared_norms,
+        lifted.row_norms, gate.beta, lifted.normalize,
     )  # fmt: skip
 
 

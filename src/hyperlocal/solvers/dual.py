@@ -44,6 +44,7 @@ ABOVE, BELOW = range(2)
 BLANK_REPORT = np.array([[0.0, 0.0, -np.inf, np.inf]])
 
 Monitor = Callable[..., bool]
+SeeScores = Callable[[int, int, np.ndarray], None]
 
 
 def solve(
@@ -54,6 +55,7 @@ def solve(
     rng: np.random.Generator,
     monitor: Monitor | None = None,
     alpha: np.ndarray | None = None,
+    see_scores: SeeScores | None = None,
 ) -> SolverResult:
     """Minimise until the duality gap, summed over columns, is at most ``tol`` times the objective.
 
@@ -71,12 +73,15 @@ def solve(
         whether to stop.
     alpha : ndarray of shape (n_rows, n_columns), optional
         Dual variables to start from, as an earlier result holds them.
+    see_scores : callable, optional
+        Called at each full check, the last of which is of the result, as
+        ``see_scores(begin, end, scores)`` for blocks of rows.
 
     Returns
     -------
     SolverResult
     """
-    descent = Descent(problem, tol, rng, alpha)
+    descent = Descent(problem, tol, rng, alpha, see_scores=see_scores)
     number, stop, patience = 0, False, epochs_worth_it(problem)
     while not (descent.converged or stop) and number < max_iter:
         if number >= patience:
@@ -99,6 +104,18 @@ def solve(
         alpha=descent.alpha,
         history=descent.history,
     )
+
+
+def first_variables(
+    problem: Problem, *, n_epochs: int, rng: np.random.Generator, monitor: Monitor | None = None
+) -> np.ndarray:
+    """Dual variables after a few epochs, without a check of how good they are."""
+    descent = Descent(problem, 0.0, rng, None)
+    for number in range(1, n_epochs + 1):
+        descent.run_epoch()
+        if monitor is not None and monitor(number, **descent.facts()):
+            break
+    return descent.alpha
 
 
 def visit_order(
@@ -167,8 +184,10 @@ class Descent:
         alpha: np.ndarray | None,
         bounds: np.ndarray | None = None,
         weights: np.ndarray | None = None,
+        see_scores: SeeScores | None = None,
     ):
         self.problem = problem
+        self.see_scores = see_scores
         self.tol = tol
         self.rng = rng
         lifted = problem.lifted
@@ -229,7 +248,6 @@ class Descent:
             if monitor is not None:
                 stop = monitor(number, **newton.facts())
         self.history += seen[:-1]  # the check tells of the last
-        self.weights[:] = 0
         self._start_from(newton.alpha(), number)
         return number, stop
 
@@ -276,7 +294,8 @@ class Descent:
         def check_block(block: tuple[int, int]) -> np.ndarray:
             scores = np.empty((block[1] - block[0], self.problem.n_columns), lifted.dtype)
             lifted.block_scores(self.weights, *block, scores)
-            self.see_scores(*block, scores)
+            if self.see_scores is not None:
+                self.see_scores(*block, scores)
             sums = np.zeros((2, self.n_groups))
             check(self.weights, self.alpha, self.active, *block, scores, self.bounds, *sums)
             return sums
@@ -298,9 +317,6 @@ class Descent:
             self.settled_share *= STRICTER
         self.epochs_since_check = 0
 
-    def see_scores(self, begin: int, end: int, scores: np.ndarray) -> None:
-        """What a full check shows of each block of rows; for descents that want to know more."""
-
     def continue_from(self, alpha: np.ndarray, weights: np.ndarray) -> None:
         """Go on from feasible variables and from weights in which rows elsewhere have a part too.
 
@@ -320,11 +336,14 @@ class Descent:
         }
 
     def _start_from(self, alpha: np.ndarray, number: int = 0) -> None:
-        self.alpha = steps = self.feasible(alpha)
-        if not self.problem.crammer_singer:
-            steps = steps * self.problem.labels
-        self.problem.lifted.add(steps, self.weights)
+        self.alpha = self.feasible(alpha)
+        self.rebuild_weights()
         self.check(number)
+
+    def rebuild_weights(self) -> None:
+        """Sum up the weights that belong to the variables, in place."""
+        self.weights[:] = 0
+        self.problem.lifted.add(self.problem.signed(self.alpha), self.weights)
 
     def feasible(self, alpha: np.ndarray) -> np.ndarray:
         """The variables moved to where they are allowed to be."""

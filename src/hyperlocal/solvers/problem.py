@@ -50,6 +50,15 @@ class Problem:
         positive = self.target[:, None] == np.arange(self.n_columns)
         return np.where(positive, 1, -1).astype(self.costs.dtype)
 
+    def signed(self, alpha: np.ndarray) -> np.ndarray:
+        """What multiplies the lifted rows in the weights: ``α_ic y_ic``, or Crammer–Singer's α."""
+        if self.crammer_singer:
+            return alpha
+        signed = -alpha
+        rows = np.flatnonzero(self.target >= 0)
+        signed[rows, self.target[rows]] *= -1
+        return signed
+
     def objective(self, weights: np.ndarray, *, penalize_intercept: bool = True) -> float:
         """The primal objective, in double precision sums."""
         return half_norm(weights, penalize_intercept=penalize_intercept) + self.losses(weights)
