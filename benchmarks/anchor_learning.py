@@ -65,7 +65,7 @@ SMALL_SHAPES = ((10, 8), (20, 8), (50, 8), (100, 8))
 SHAPES = ((100, 8), (200, 8), (200, 16))
 BIAS_FORMS = [{**PLAIN, "C": 1.0}, {**PLAIN, "C": 10.0}, {**NORMALIZED, "C": 3.0},
               {**NORMALIZED, "C": 30.0}]  # fmt: skip
-BIAS_ANCHORS = (10, 100)
+BIAS_ANCHORS = (5, 10, 20, 50, 100)
 RBF_ROWS = 5_000  # the most rows on which C and γ are chosen
 RBF_GRID = {"C": [1, 3, 10, 30, 100], "gamma": [0.25, 0.5, 1, 2, 4, 8]}  # γ in units of "scale"
 FINALISTS = 4
@@ -214,7 +214,7 @@ def winner(make: Callable, settings: list[Row], splits: list, name: str) -> tupl
 def validate(make: Callable, setting: Row, splits: list, name: str) -> float:
     """Mean validation error."""
     found = float(np.mean([error(make(seed, **setting), s) for seed, s in enumerate(splits)]))
-    print(f"{name} {make.__name__} {setting} {found:.3f}", file=sys.stderr, flush=True)
+    print(f"{name} {setting} {found:.3f}", file=sys.stderr, flush=True)
     return found
 
 
@@ -323,10 +323,10 @@ def biases(tasks: tuple[Task, ...], repeats: int, quick: bool) -> list[Row]:
     rows = []
     for task, m in product(tasks, BIAS_ANCHORS):
         X, y, *_ = task.parts(0, quick)
-        validation = validation_split(task, X, y, 0)
+        splits = [validation_split(task, X, y, number) for number in range(3)]
         errors = {}
         for name, make in bias_contenders(m).items():
-            form = min(BIAS_FORMS, key=lambda form: error(make(0, **form), validation))
+            form, _ = winner(make, BIAS_FORMS, splits, f"{task.name} {m} {name}")
             found = [error(make(s, **form), task.parts(s, quick)) for s in range(repeats)]
             errors[name] = float(np.mean(found))
             rows.append(
@@ -342,13 +342,14 @@ def biases(tasks: tuple[Task, ...], repeats: int, quick: bool) -> list[Row]:
 
 
 def bias_contenders(m: int) -> dict[str, Callable[..., Any]]:
-    """Models of one number per anchor, k = 8."""
+    """Models of one number per anchor, k = 8 (or all anchors, if they are fewer)."""
+    k = min(8, m)
 
     def lcc(seed: int, coding: str, **form: Any) -> LocalCodingSVC:
-        return LocalCodingSVC(m, coding=coding, random_state=seed, **form)
+        return LocalCodingSVC(m, n_neighbors=k, coding=coding, random_state=seed, **form)
 
     return {
-        "LLC-SAPL_lcc": lambda seed, **form: learned(seed, m, 8, bias_only=True, **form),
+        "LLC-SAPL_lcc": lambda seed, **form: learned(seed, m, k, bias_only=True, **form),
         "LCC+SVM (lcc codes)": lambda seed, **form: lcc(seed, "lcc", **form),
         "LCC+SVM (soft codes)": lambda seed, **form: lcc(seed, "soft", **form),
     }
