@@ -12,10 +12,19 @@ namespace hyperlocal {
 
 // With β_i = y_i α_i:  max y·β − ½ βᵀKβ,  Σβ = 0,  β_i between 0 and y_i C_i. The gradient is
 // g = y − Kβ, and β is optimal when no g of a β that may grow exceeds one of a β that may shrink.
+// A step goes over the rows twice: once for its partner, once to move the gradient and find the
+// next candidates on the way.
 class SmallSvm {
  public:
   explicit SmallSvm(Index n)
-      : beta_(n), gradient_(n), lowest_(n), highest_(n), diagonal_(n), gains_(n) {}
+      : beta_(n),
+        gradient_(n),
+        lowest_(n),
+        highest_(n),
+        if_growing_(n),
+        if_shrinking_(n),
+        diagonal_(n),
+        gains_(n) {}
 
   // `gram` is n × n with rows `stride` apart, `y` holds ±1. Returns whether it converged.
   bool solve(const double* gram, Index stride, Index n, const double* y, const double* costs,
@@ -26,13 +35,13 @@ class SmallSvm {
       lowest_[i] = y[i] < 0 ? -costs[i] : 0;
       highest_[i] = y[i] < 0 ? 0 : costs[i];
       diagonal_[i] = gram[i * stride + i];
+      note_room(i);
     }
-    bool converged = false;
-    for (Index step = 0; step < max_steps && !converged; ++step)
-      converged = !improve(gram, stride, n, tol);
-    converged = converged || !(largest_growing(n) - smallest_shrinking(n) > tol);
+    move_gradient(gram, gram, 0, n);
+    for (Index step = 0; step < max_steps && largest_growing_ - smallest_shrinking_ > tol; ++step)
+      if (!improve(gram, stride, n)) break;
     bias_ = find_bias(n);
-    return converged;
+    return !(largest_growing_ - smallest_shrinking_ > tol);
   }
 
   const double* beta() const { return beta_.data(); }
@@ -42,59 +51,66 @@ class SmallSvm {
   static constexpr double infinity = std::numeric_limits<double>::infinity();
   static constexpr double least_curvature = 1e-12;
 
-  double largest_growing(Index n) const {
-    double largest = -infinity;
-#pragma omp simd reduction(max : largest)
-    for (Index i = 0; i < n; ++i) {
-      const double value = beta_[i] < highest_[i] ? gradient_[i] : -infinity;
-      largest = value > largest ? value : largest;
-    }
-    return largest;
+  // What is added to a gradient so that it does not count where β has come to its end.
+  void note_room(Index i) {
+    if_growing_[i] = beta_[i] < highest_[i] ? 0 : -infinity;
+    if_shrinking_[i] = beta_[i] > lowest_[i] ? 0 : infinity;
   }
 
-  double smallest_shrinking(Index n) const {
-    double smallest = infinity;
-#pragma omp simd reduction(min : smallest)
-    for (Index i = 0; i < n; ++i) {
-      const double value = beta_[i] > lowest_[i] ? gradient_[i] : infinity;
-      smallest = value < smallest ? value : smallest;
+  // g −= moved (row_i − row_j); the extremes of what may grow and what may shrink follow.
+  HYPERLOCAL_INLINE void move_gradient(const double* row_i, const double* row_j, double moved,
+                                       Index n) {
+    double largest = -infinity, smallest = infinity;
+    double* gradient = gradient_.data();
+    const double *growing = if_growing_.data(), *shrinking = if_shrinking_.data();
+#pragma omp simd reduction(max : largest) reduction(min : smallest)
+    for (Index l = 0; l < n; ++l) {
+      const double g = gradient[l] - moved * (row_i[l] - row_j[l]);
+      gradient[l] = g;
+      const double up = g + growing[l], down = g + shrinking[l];
+      largest = up > largest ? up : largest;
+      smallest = down < smallest ? down : smallest;
     }
-    return smallest;
+    largest_growing_ = largest;
+    smallest_shrinking_ = smallest;
   }
 
-  // Moves weight from one row to another, where it gains most; false at the optimum.
-  HYPERLOCAL_INLINE bool improve(const double* gram, Index stride, Index n, double tol) {
-    const double largest = largest_growing(n);
-    if (!(largest - smallest_shrinking(n) > tol)) return false;
+  // Moves weight from one row to another, where it gains most; false if there is no such pair.
+  HYPERLOCAL_INLINE bool improve(const double* gram, Index stride, Index n) {
+    const double largest = largest_growing_;
     Index i = 0;
-    while (i < n && !(beta_[i] < highest_[i] && gradient_[i] == largest)) ++i;
+    while (i < n && gradient_[i] + if_growing_[i] != largest) ++i;
     if (i == n) return false;  // kernel values that are no numbers
-    const double* row_i = gram + i * stride;
+    const double *row_i = gram + i * stride, own = row_i[i];
 
     double best = 0;
+    double* gains = gains_.data();
+    const double *gradient = gradient_.data(), *shrinking = if_shrinking_.data();
+    const double* diagonal = diagonal_.data();
 #pragma omp simd reduction(max : best)
     for (Index j = 0; j < n; ++j) {
-      const double difference = largest - gradient_[j];
-      const double curvature = diagonal_[i] + diagonal_[j] - 2 * row_i[j];
+      const double difference = largest - (gradient[j] + shrinking[j]);
+      const double curvature = own + diagonal[j] - 2 * row_i[j];
       const double bounded = curvature > least_curvature ? curvature : least_curvature;
-      const double gain = difference * difference / bounded;
-      const double allowed = beta_[j] > lowest_[j] && difference > 0 ? gain : -infinity;
-      gains_[j] = allowed;
-      best = allowed > best ? allowed : best;
+      const double positive = difference > 0 ? difference : 0;
+      const double gain = positive * positive / bounded;
+      gains[j] = gain;
+      best = gain > best ? gain : best;
     }
     Index j = 0;
     while (j < n && gains_[j] != best) ++j;
-    if (j == n) return false;
+    if (j == n || best == 0) return false;
 
     const double* row_j = gram + j * stride;
-    const double curvature = diagonal_[i] + diagonal_[j] - 2 * row_i[j];
+    const double curvature = own + diagonal_[j] - 2 * row_i[j];
     const double room_i = highest_[i] - beta_[i], room_j = beta_[j] - lowest_[j];
     const double wanted = (largest - gradient_[j]) / std::max(curvature, least_curvature);
     const double moved = std::min(wanted, std::min(room_i, room_j));
     beta_[i] = moved == room_i ? highest_[i] : beta_[i] + moved;
     beta_[j] = moved == room_j ? lowest_[j] : beta_[j] - moved;
-#pragma omp simd
-    for (Index l = 0; l < n; ++l) gradient_[l] -= moved * (row_i[l] - row_j[l]);
+    note_room(i);
+    note_room(j);
+    move_gradient(row_i, row_j, moved, n);
     return true;
   }
 
@@ -109,11 +125,12 @@ class SmallSvm {
       }
     }
     if (n_free > 0) return sum / double(n_free);
-    return 0.5 * (largest_growing(n) + smallest_shrinking(n));
+    return 0.5 * (largest_growing_ + smallest_shrinking_);
   }
 
-  std::vector<double> beta_, gradient_, lowest_, highest_, diagonal_, gains_;
-  double bias_ = 0;
+  std::vector<double> beta_, gradient_, lowest_, highest_, if_growing_, if_shrinking_, diagonal_;
+  std::vector<double> gains_;
+  double largest_growing_ = 0, smallest_shrinking_ = 0, bias_ = 0;
 };
 
 }  // namespace hyperlocal
