@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -111,13 +112,16 @@ class NearestRows {
     RowBuffer<T> buffer;
     for (Index q = 0; q < n_queries(); ++q) {
       std::vector<Candidate>& found = queries_[q].found;
-      if (static_cast<Index>(found.size()) >= k_) cut(queries_[q]);
+      found.resize(queries_[q].n_found);
       if (static_cast<Index>(found.size()) < k_)
         throw std::invalid_argument("products and slack must be numbers");
+      cut(queries_[q]);
+      found.resize(queries_[q].n_found);
       bounds[q] = queries_[q].bound;
       distance.set(queries.fetch(begin + q, buffer));
       for (Candidate& candidate : found) candidate.first = distance(candidate.second);
-      std::partial_sort(found.begin(), found.begin() + k_, found.end());
+      std::nth_element(found.begin(), found.begin() + (k_ - 1), found.end());
+      std::sort(found.begin(), found.begin() + k_);
       for (Index j = 0; j < k_; ++j) {
         *chosen++ = found[j].second;
         *distances++ = found[j].first;
@@ -129,7 +133,8 @@ class NearestRows {
   using Candidate = std::pair<T, Column>;
 
   struct Query {
-    std::vector<Candidate> found;
+    std::vector<Candidate> found;  // the first n_found; behind them is room
+    std::size_t n_found = 0;
     T bound = std::numeric_limits<T>::infinity();
     T slack = 0;
     std::size_t next_cut = 0;
@@ -153,25 +158,32 @@ class NearestRows {
       const Index end = std::min(start + chunk, n);
       if (end - start == chunk && !any_near(products + start, half_norms + start, query.bound))
         continue;
+      if (query.found.size() < query.n_found + chunk) query.found.resize(query.next_cut + chunk);
+      // All are written, and those that are not near written over: no branch to guess wrong.
+      Candidate* next = query.found.data() + query.n_found;
       for (Index j = start; j < end; ++j) {
         const T key = half_norms[j] - products[j];
-        if (key <= query.bound) query.found.push_back({key, static_cast<Column>(n_seen_ + j)});
+        next->first = key;
+        next->second = static_cast<Column>(n_seen_ + j);
+        next += key <= query.bound ? 1 : 0;
       }
-      if (query.found.size() >= query.next_cut) cut(query);
+      query.n_found = static_cast<std::size_t>(next - query.found.data());
+      if (query.n_found >= query.next_cut) cut(query);
     }
   }
 
   // Drops what cannot be among the k nearest; ties within the slack all stay.
   void cut(Query& query) {
-    std::vector<Candidate>& found = query.found;
-    const auto kth = found.begin() + (k_ - 1);
-    std::nth_element(found.begin(), kth, found.end());
+    const auto begin = query.found.begin(), kth = begin + (k_ - 1);
+    const auto end = begin + static_cast<std::ptrdiff_t>(query.n_found);
+    std::nth_element(begin, kth, end, [](const Candidate& a, const Candidate& b) {
+      return a.first < b.first;  // which of equals come first is decided by their distances
+    });
     query.bound = kth->first + query.slack;
     const T bound = query.bound;
-    found.erase(
-        std::remove_if(kth, found.end(), [=](const Candidate& c) { return c.first > bound; }),
-        found.end());
-    query.next_cut = std::max(first_cut(), 2 * found.size());
+    const auto last = std::remove_if(kth, end, [=](const Candidate& c) { return c.first > bound; });
+    query.n_found = static_cast<std::size_t>(last - begin);
+    query.next_cut = std::max(first_cut(), 2 * query.n_found);
   }
 
   Index k_;

@@ -51,6 +51,21 @@ class SmallSvm {
   static constexpr double infinity = std::numeric_limits<double>::infinity();
   static constexpr double least_curvature = 1e-12;
 
+  // The first l that `is(l)` holds for, or n. Chunks of a known length are passed over at once.
+  template <class Is>
+  HYPERLOCAL_INLINE static Index first_of(Index n, const Is& is) {
+    constexpr Index chunk = 16;
+    Index l = 0;
+    for (; l + chunk <= n; l += chunk) {
+      int n_found = 0;
+#pragma omp simd reduction(+ : n_found)
+      for (Index lane = 0; lane < chunk; ++lane) n_found += is(l + lane) ? 1 : 0;
+      if (n_found > 0) break;
+    }
+    while (l < n && !is(l)) ++l;
+    return l;
+  }
+
   // What is added to a gradient so that it does not count where β has come to its end.
   void note_room(Index i) {
     if_growing_[i] = beta_[i] < highest_[i] ? 0 : -infinity;
@@ -78,15 +93,14 @@ class SmallSvm {
   // Moves weight from one row to another, where it gains most; false if there is no such pair.
   HYPERLOCAL_INLINE bool improve(const double* gram, Index stride, Index n) {
     const double largest = largest_growing_;
-    Index i = 0;
-    while (i < n && gradient_[i] + if_growing_[i] != largest) ++i;
+    const double *gradient = gradient_.data(), *shrinking = if_shrinking_.data();
+    const double *growing = if_growing_.data(), *diagonal = diagonal_.data();
+    const Index i = first_of(n, [=](Index l) { return gradient[l] + growing[l] == largest; });
     if (i == n) return false;  // kernel values that are no numbers
     const double *row_i = gram + i * stride, own = row_i[i];
 
     double best = 0;
     double* gains = gains_.data();
-    const double *gradient = gradient_.data(), *shrinking = if_shrinking_.data();
-    const double* diagonal = diagonal_.data();
 #pragma omp simd reduction(max : best)
     for (Index j = 0; j < n; ++j) {
       const double difference = largest - (gradient[j] + shrinking[j]);
@@ -97,8 +111,7 @@ class SmallSvm {
       gains[j] = gain;
       best = gain > best ? gain : best;
     }
-    Index j = 0;
-    while (j < n && gains_[j] != best) ++j;
+    const Index j = first_of(n, [=](Index l) { return gains[l] == best; });
     if (j == n || best == 0) return false;
 
     const double* row_j = gram + j * stride;

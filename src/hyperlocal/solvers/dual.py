@@ -162,11 +162,15 @@ def turns_for(lifted: LiftedRows) -> int:
 
 
 def shrink_bounds(reports: np.ndarray) -> np.ndarray:
-    """Bounds for the next epoch; one without violations on its side switches nothing off."""
+    """Bounds for the next epoch, from the largest violations of the last on either side.
+
+    A side without any takes the other's: in the first epoch, variables only wanted to grow. Where
+    there was none at all, nothing is switched off.
+    """
     bounds = SHRINKING * reports[:, LARGEST:]
-    above, below = bounds[:, ABOVE], bounds[:, BELOW]
-    np.copyto(above, np.inf, where=above <= 0)
-    np.copyto(below, -np.inf, where=below >= 0)
+    above, below = bounds[:, ABOVE].copy(), bounds[:, BELOW].copy()
+    bounds[:, ABOVE] = np.where(above > 0, above, np.where(below < 0, -below, np.inf))
+    bounds[:, BELOW] = np.where(below < 0, below, np.where(above > 0, -above, -np.inf))
     return bounds
 
 
