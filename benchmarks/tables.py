@@ -322,7 +322,7 @@ SOURCES = (
     Source("neighborhood_accuracy", "llc-sapl-2", "svm-knn",
            (("method", "SVM-KNN (k by leave-one-out)"),)),
     *(Source(f"pegasos_kernel_{name}", "pegasos-kernel", method, (("method", theirs), ("C", 1.0)))
-      for name in ("a9a", "usps", "mnist")
+      for name in ("a9a", "mnist")
       for method, theirs in (("kernel-pegasos", "KernelPegasosSVC"), ("svc", "LIBSVM"))),
 )  # fmt: skip
 # Rows of the main table that other tables have too, prepared and chosen alike.

@@ -68,7 +68,17 @@ def test_tables_make_estimators():
                 model = make_estimator(method, settings, X, 0)[-1]
                 known = model.get_params() if hasattr(model, "get_params") else settings
                 common = {"components", "gamma_times_scale", "standardized"}
-                assert set(settings) <= {*known} | common | {name.split("__")[-1] for name in known}
+                own = {"local_C", "local_tol"} if cell.method.adapter == "second-look" else set()
+                inner = {name.split("__")[-1] for name in known}
+                assert set(settings) <= {*known} | common | own | inner
+
+
+def test_two_tasks_of_one_set(banana):
+    """A set of another name may be a task on the same data."""
+    other = replace(banana, name="right-way-round", data="bananas", positive=0)
+    rows, same = load_rows(banana, 0), load_rows(other, 0)
+    np.testing.assert_array_equal(rows.X_train, same.X_train)
+    np.testing.assert_array_equal(same.y_test, (rows.y_test == 0).astype(int))
 
 
 def test_unknown_table():
@@ -93,6 +103,14 @@ def test_standardized_rows():
     scaled = model.fit(X, np.arange(50) % 2)[0].transform(X)
     np.testing.assert_allclose(scaled.std(axis=0), 1)
     assert [type(step).__name__ for _, step in model.steps] == ["StandardScaler", "PCA", "SVC"]
+
+
+def test_settings_of_both_looks():
+    """What is named local goes to the SVMs of the second look, the rest to the first."""
+    settings = {"C": 2, "tol": 0.3, "local_C": 5, "local_tol": 0.01, "k": 4, "sigma": 1.5}
+    model = make_estimator(METHODS["second-look"], settings, np.eye(2), 0)[-1]
+    assert (model.first_look.C, model.first_look.tol) == (2, 0.3)
+    assert (model.C, model.tol, model.k, model.sigma) == (5, 0.01, 4, 1.5)
 
 
 def test_several_settings_at_once():

@@ -40,6 +40,7 @@ from ..metric_learning import MEGM
 
 Settings = dict[str, Any]
 KERNEL_CACHE = 1000  # megabytes, for LIBSVM
+SECOND_LOOK = ("clear_lead", "k", "sigma")  # settings that are not of the first look
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def _nystroem(settings: Settings, seed: int) -> Any:
 
 def _second_look(settings: Settings, seed: int) -> Any:
     """Locally linear SVMs; what they are in doubt about gets SVMs of its own."""
-    names = {"k": "k", "local_C": "C", "clear_lead": "clear_lead"}
+    names = {"local_C": "C", "local_tol": "tol"} | {key: key for key in SECOND_LOOK}
     local = {names[key]: value for key, value in settings.items() if key in names}
     quick = {key: value for key, value in settings.items() if key not in names}
     first_look = LocallyLinearSVC(n_jobs=1, random_state=seed, **quick)

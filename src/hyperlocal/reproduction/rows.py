@@ -40,7 +40,7 @@ def load_rows(plan: SetPlan, repeat: int) -> Rows:
 
 
 def _cut(plan: SetPlan, repeat: int) -> Sequence[np.ndarray]:
-    data = load_dataset(plan.name)
+    data = load_dataset(plan.data or plan.name)
     if plan.train_share is not None:
         X, y = data.all_rows()
         return train_test_split(X, y, train_size=plan.train_share, random_state=repeat)

@@ -26,6 +26,7 @@ class SetPlan:
     """A data set, and how it is cut and prepared."""
 
     name: str
+    data: str | None = None  #: the data set, if it is not of this name
     preparation: str = "standardize"
     train_share: float | None = None  #: cut anew in each repeat; None: the standard test part
     positive: int | None = None  #: a label to tell from all others
@@ -109,9 +110,8 @@ class Cell:
 def _what_matters(plan: SetPlan) -> dict[str, Any]:
     """A set's plan for the digest: the number of repeats changes no run of its own."""
     fields = vars(plan) | {"repeats": None}
-    if plan.positive is None:
-        del fields["positive"]
-    return fields
+    unused = {name for name in ("data", "positive") if fields[name] is None}
+    return {name: value for name, value in fields.items() if name not in unused}
 
 
 @dataclass(frozen=True)
