@@ -135,31 +135,9 @@ def times(ratio: float | None) -> str:
     return "" if ratio is None else f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.2g}"
 
 
-def best_of_ours(rows: Sequence[Comparison], n_rows: int) -> Comparison | None:
-    """The lowest test error among ours; of many rows, among those that are fast, if there are any.
-
-    Which one that is, is known only afterwards.
-    """
-    ours = [row for row in rows if row.ours]
-    if n_rows > LARGE:
-        ours = [row for row in ours if is_fast(row)] or ours
-    return min(ours, key=lambda row: row.error, default=None)
-
-
 def is_fast(row: Comparison) -> bool:
     """Whether fits and predictions are faster than the baseline's by as much as we want."""
     return (row.fit_ratio or 0) >= FIT_TIMES and (row.predict_ratio or 0) >= PREDICT_TIMES
-
-
-def pairs() -> Iterator[tuple[int, Comparison, Comparison]]:
-    """Set by set: training rows, the best of ours, and the baseline."""
-    table, rows = results_of("main")
-    baseline = {row.set: row for row in rows if row.method == BASELINE}
-    sizes = training_rows()
-    for plan in table.sets:
-        best = best_of_ours([row for row in rows if row.set == plan.name], sizes[plan.name])
-        if best is not None and plan.name in baseline:
-            yield sizes[plan.name], best, baseline[plan.name]
 
 
 def training_rows() -> dict[str, int]:
@@ -168,56 +146,78 @@ def training_rows() -> dict[str, int]:
     return {result.set: result.n_train for result in results if result.n_train is not None}
 
 
-def summary() -> str:
-    """For the README: the best of ours against a tuned RBF SVC, set by set."""
-    lines = [
-        {
-            "test error %": f"{ours.set}, {n_rows:,} rows",
-            "best of ours": ours.name,
-            "": bold_if(ours.error <= theirs.error, ours.error),
-            "RBF SVC, tuned": bold_if(theirs.error <= ours.error, theirs.error),
-            "fit, × faster": times(ours.fit_ratio),
-            "predict, × faster": times(ours.predict_ratio),
-        }
-        for n_rows, ours, theirs in pairs()
-    ]
-    return f"{markdown_table(lines)}\n\n{in_words()}"
+@dataclass(frozen=True)
+class Contender:
+    """One of our estimators against the baseline on all sets of the main table."""
+
+    rows: dict[str, Comparison]
+    baseline: dict[str, Comparison]
+    n_rows: dict[str, int]
+
+    @property
+    def name(self) -> str:
+        """What the table calls it."""
+        return next(iter(self.rows.values())).name
+
+    @property
+    def excess(self) -> dict[str, float]:
+        """How far its error is above the baseline's, in points, set by set."""
+        return {name: row.error - self.baseline[name].error for name, row in self.rows.items()}
+
+    @property
+    def large(self) -> list[Comparison]:
+        """Its results where there are many rows."""
+        return [row for name, row in self.rows.items() if self.n_rows[name] > LARGE]
+
+    @property
+    def merit(self) -> tuple[bool, int, float]:
+        """What makes one better: speed where it counts, sets that are won, and by how much."""
+        excess = self.excess.values()
+        return all(map(is_fast, self.large)), sum(one <= 0 for one in excess), -sum(excess)
+
+    def in_words(self) -> str:
+        """Where it wins, where it loses, and how fast it is."""
+        above = {name: points for name, points in self.excess.items() if points > 0}
+        losses = ", ".join(f"{name} by {points:.2g}" for name, points in above.items())
+        text = f"{self.name}: the error is at most SVC's on {len(self.rows) - len(above)} of "
+        text += f"{len(self.rows)} sets" + (f", above it on {losses} points" if above else "")
+        fit, predict = (
+            times(min(getattr(row, kind) or 0 for row in self.large))
+            for kind in ("fit_ratio", "predict_ratio")
+        )
+        text += f"; above {LARGE:,} rows, fits are at least {fit} and predictions {predict} times "
+        slow = [f"{row.set}: {times(row.fit_ratio)}" for row in self.large if not is_fast(row)]
+        return text + "faster" + (f" ({', '.join(slow)})." if slow else ".")
 
 
-def in_words() -> str:
-    """Where the best of ours wins and where it loses, in two sentences."""
-    found = list(pairs())
-    excess = {ours.set: ours.error - theirs.error for _, ours, theirs in found}
-    above = {name: points for name, points in excess.items() if points > 0}
-    losses = ", ".join(f"{name} by {points:.2g}" for name, points in above.items())
-    large = [ours for n_rows, ours, _ in found if n_rows > LARGE]
-    slow = [f"{row.set} ({times(row.fit_ratio)}×)" for row in large if not is_fast(row)]
-    text = f"Errors are at most SVC's on {len(found) - len(above)} of {len(found)} sets"
-    text += f"; they are above it, in points, on {losses}. " if above else ". "
-    text += f"Above {LARGE:,} rows, predictions are at least "
-    text += f"{times(min(row.predict_ratio or 0 for row in large))} and fits at least "
-    text += f"{times(min(row.fit_ratio or 0 for row in large))} times faster."
-    text += f" Not fast enough: {', '.join(slow)}." if slow else ""
-    return f"{text} {one_for_all()}"
-
-
-def one_for_all() -> str:
-    """How far one of our estimators gets on all sets, in a sentence."""
-    rows = results_of("main")[1]
-    theirs = {row.set: row.error for row in rows if row.method == BASELINE}
-    sizes = training_rows()
-    ours: dict[str, list[Comparison]] = {}
+def contenders() -> list[Contender]:
+    """Our estimators, the best of them first."""
+    rows, sizes = results_of("main")[1], training_rows()
+    baseline = {row.set: row for row in rows if row.method == BASELINE}
+    found: dict[str, dict[str, Comparison]] = {}
     for row in rows:
-        if row.ours and row.set in theirs:
-            ours.setdefault(row.method, []).append(row)
-    best = max(ours.values(), key=lambda found: sum(r.error <= theirs[r.set] for r in found))
-    wins = sum(row.error <= theirs[row.set] for row in best)
-    excess = max(row.error - theirs[row.set] for row in best)
-    large = [row for row in best if sizes[row.set] > LARGE]
-    slow = [f"{row.set} ({times(row.fit_ratio)}×)" for row in large if not is_fast(row)]
-    text = f"One estimator for all sets, {best[0].name}: {wins} of {len(best)}, elsewhere at most "
-    text += f"{max(excess, 0):.2g} points above SVC's"
-    return text + (f"; its fits are not five times faster on {', '.join(slow)}." if slow else ".")
+        if row.ours and row.set in baseline:
+            found.setdefault(row.method, {})[row.set] = row
+    ours = [Contender(results, baseline, sizes) for results in found.values()]
+    return sorted(ours, key=lambda one: one.merit, reverse=True)
+
+
+def summary() -> str:
+    """For the README: ours against a tuned RBF SVC, set by set, and how fast our best is."""
+    best, *others = contenders()
+    lines = []
+    for name, theirs in best.baseline.items():
+        line: Row = {"test error %": f"{name}, {best.n_rows[name]:,} rows"}
+        for one in (best, *others):
+            if name in one.rows:
+                error = one.rows[name].error
+                line[one.name] = bold_if(error <= theirs.error, error)
+        line["RBF SVC, tuned"] = f"{theirs.error:.{digits(theirs.error)}f}"
+        line["fit ×"] = times(best.rows[name].fit_ratio)
+        line["predict ×"] = times(best.rows[name].predict_ratio)
+        lines.append(line)
+    words = "\n".join(f"- {one.in_words()}" for one in (best, *others))
+    return f"{markdown_table(lines)}\n\n{words}"
 
 
 def judged() -> Iterator[tuple[str, str, list[Comparison]]]:

@@ -333,6 +333,14 @@ def objective_without_shrinking(problem):
     return problem.objective(arrays.weights)
 
 
+def test_bounds_come_from_violations_on_either_side():
+    """A side without violations takes the other's; without any, nothing is switched off."""
+    reports = np.zeros((3, 4))
+    reports[:, [dual.LARGEST, dual.SMALLEST]] = [[1.0, -0.5], [0.0, -0.5], [0.0, 0.0]]
+    expected = dual.SHRINKING * np.array([[1.0, -0.5], [0.5, -0.5], [np.inf, -np.inf]])
+    np.testing.assert_array_equal(dual.shrink_bounds(reports), expected)
+
+
 @pytest.mark.usefixtures("epochs_only")
 def test_easy_rows_are_switched_off():
     """Near the optimum most variables of well separated classes are not visited any more."""
