@@ -109,6 +109,13 @@ def contenders(*, seed: int = 0, n_jobs: int | None = None) -> list[Contender]:
         Contender(
             "supervised-anchors", "supervised anchors", ours(SupervisedAnchorSVC), max_rows=50_000
         ),
+        Contender(
+            "second-look",
+            "locally linear, second look",
+            ours(NeighborhoodSVC, first_look=ours(LocallyLinearSVC)()),
+            max_rows=50_000,
+            needs_dense=True,
+        ),
         Contender("local-coding", "linear SVM on codes", ours(LocalCodingSVC)),
         Contender("landmark", "landmarks (L3)", ours(LandmarkSVC), max_rows=20_000),
         Contender("clustered", "clustered (CSVM)", ours(ClusteredSVC), max_rows=20_000),
