@@ -56,6 +56,15 @@ def test_rows_of_products(n_rows, width, times, seed):
     np.testing.assert_allclose(found @ found.T, rows @ rows.T, atol=1e-6 * (rows**2).sum())
 
 
+@given(st.integers(0, 12), st.integers(1, 12), st.floats(0.1, 1e3), st.integers(0, 99))
+def test_systems_of_either_side(n_rows, width, scale, seed):
+    """A matrix of the rows or one of the features: the same solution."""
+    rng = np.random.default_rng(seed)
+    rows, right = scale * rng.normal(size=(n_rows, width)), rng.normal(size=width)
+    expected = np.linalg.solve(np.eye(width) + rows.T @ rows, right)
+    np.testing.assert_allclose(newton._solved(rows, right), expected, rtol=1e-6, atol=1e-8)
+
+
 @every_smooth_loss
 @pytest.mark.parametrize("n_columns", [1, 3])
 def test_gradients(loss, n_columns):

@@ -124,11 +124,9 @@ class _Column:
         """Towards the optimum of the quadratic function that touches here, by halves if need be."""
         weights = self.costs * curvatures(self.loss, self.margins)
         counted = np.flatnonzero(weights)
-        scaled = self.rows[counted] * np.sqrt(weights[counted])[:, None]
-        matrix = scaled.T @ scaled
-        matrix.flat[:: len(matrix) + 1] += 1
-        # Its eigenvalues are at least one: LAPACK has nothing to complain of.
-        _, direction, _ = dposv(matrix, -self.gradient, overwrite_a=True)
+        direction = _solved(
+            self.rows[counted] * np.sqrt(weights[counted])[:, None], -self.gradient
+        )
         change = self.labels * (self.rows @ direction)
         slope, size = float(self.gradient @ direction), 1.0
         before, old_weights, old_margins = self.objective, self.weights, self.margins
@@ -147,6 +145,21 @@ class _Column:
         self.alpha = self.costs * pulls(self.loss, margins)
         self.gradient = weights - (self.alpha * self.labels) @ self.rows
         self.gap = 0.5 * float(self.gradient @ self.gradient)
+
+
+def _solved(rows: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """``(I + RᵀR)⁻¹ b``, by a matrix of the smaller side: ``b − Rᵀ (I + RRᵀ)⁻¹ R b``.
+
+    Losses curve for few rows in the end, those within their margins.
+    """
+    if len(rows) == 0:
+        return right
+    is_wide = rows.shape[0] < rows.shape[1]
+    matrix = rows @ rows.T if is_wide else rows.T @ rows
+    matrix.flat[:: len(matrix) + 1] += 1
+    # Its eigenvalues are at least one: LAPACK has nothing to complain of.
+    _, solution, _ = dposv(matrix, rows @ right if is_wide else right, overwrite_a=True)
+    return right - rows.T @ solution if is_wide else solution
 
 
 def written_out(lifted: LiftedRows) -> np.ndarray:
