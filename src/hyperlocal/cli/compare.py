@@ -47,8 +47,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         type=comma_separated,
         metavar="LIST",
         help="some of local-linear, local-quadratic, tuned, supervised-anchors, second-look, "
-        "local-coding, landmark, clustered, profile, local-deep, latent, neighborhood, linear, rbf, "
-        "boosting, separated by commas (default: all, without those that would be slow)",
+        "local-coding, landmark, clustered, profile, local-deep, latent, neighborhood, linear, "
+        "rbf, boosting, separated by commas (default: all, without those that would be slow)",
     )
     parser.add_argument(
         "--report", metavar="FILE", help="also write a self-contained HTML page with pictures"

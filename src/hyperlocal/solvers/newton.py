@@ -124,9 +124,7 @@ class _Column:
         """Towards the optimum of the quadratic function that touches here, by halves if need be."""
         weights = self.costs * curvatures(self.loss, self.margins)
         counted = np.flatnonzero(weights)
-        direction = _solved(
-            self.rows[counted] * np.sqrt(weights[counted])[:, None], -self.gradient
-        )
+        direction = _solved(self.rows[counted] * np.sqrt(weights[counted])[:, None], -self.gradient)
         change = self.labels * (self.rows @ direction)
         slope, size = float(self.gradient @ direction), 1.0
         before, old_weights, old_margins = self.objective, self.weights, self.margins
