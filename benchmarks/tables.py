@@ -358,6 +358,7 @@ def take_over() -> None:
 
 COLUMNS = 4
 CROWDED = 30  # errors that differ by so much leave room for powers of ten only
+FULL = 10  # and by so much, for a few numbers between them
 COLOURS = (ORANGE, BLUE, BLUE, BLUE, ORANGE, *7 * (GREY,))  # in the order of the table
 
 
@@ -408,8 +409,10 @@ def draw_set(
     panel.set(xscale="log", yscale="log", title=name)
     panel.set_xlabel("predict, µs per row", fontsize=8)
     panel.set_ylabel("test error, %", fontsize=8)
-    panel.yaxis.set_major_formatter("{x:g}")
     low, high = panel.get_ylim()
+    if high > FULL * low:
+        panel.set_yscale("log", subs=(2, 5))
+    panel.yaxis.set_major_formatter("{x:g}")
     panel.yaxis.set_minor_formatter("{x:g}" if high < CROWDED * low else "")
     panel.tick_params(labelsize=7, which="both")
     panel.spines[["top", "right"]].set_visible(False)
