@@ -70,7 +70,7 @@ def test_callbacks_stop_a_fit(anchor_solver, act_at):
     stopped = model(anchor_solver=anchor_solver, anchor_epochs=20, tol=1e-10, max_iter=10_000)
     stopped.set_callbacks(recorder).fit(X, y)
     assert act_at <= recorder.log.count("end epoch") <= act_at + 4
-    assert stopped.score(X, y) > 0.8
+    assert stopped.score(X, y) > 0.7  # after a few epochs of the descent, not at its end
     assert np.isfinite(stopped.objective_)
 
 
