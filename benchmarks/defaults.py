@@ -1,12 +1,13 @@
 """Which defaults do well untuned: rules compared over many sets, on training rows only.
 
     python benchmarks/defaults.py study      # rules against each other, by validation
+    python benchmarks/defaults.py looks      # the same for NeighborhoodSVC's second look
     python benchmarks/defaults.py confirm    # the defaults against peers, on test rows
 
-`study` never touches a test row: each set's training rows are split again, several times, and the
-rules are ranked by their mean validation error. `confirm` fits the chosen defaults, a peer SVC and
-gradient boosting on training rows and reports test errors; sets without a standard split are cut
-in half, stratified, with a seed that `study` does not use.
+`study` and `looks` never touch a test row: each set's training rows are split again, several times,
+and the rules are ranked by their mean validation error. `confirm` fits the chosen defaults, a peer
+SVC and gradient boosting on training rows and reports test errors; sets without a standard split
+are cut in half, stratified, with a seed that the studies do not use.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import argparse
 import sys
 import warnings
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -25,7 +27,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from common import environment, print_table, write_result
-from hyperlocal import LocallyLinearSVC
+from hyperlocal import LocallyLinearSVC, NeighborhoodSVC
 from hyperlocal.datasets import load_dataset
 
 SETS = (
@@ -58,6 +60,14 @@ RULES: dict[str, dict] = {
     "16 anchors": {"n_anchors": 16},
     "32 anchors": {"n_anchors": 32},
     "32 anchors, k = 16": {"n_anchors": 32, "n_neighbors": 16},
+}
+# The same for a second look.
+LOOKS: dict[str, dict] = {
+    f"clear_lead = {lead}, k = {k}, C = {C}": {"clear_lead": lead, "k": k, "C": C}
+    for lead in (0, 0.25, 0.5, 1)
+    for k in (3, 5, 10)
+    for C in (3, 10)
+    if lead > 0 or (k, C) == (3, 10)
 }
 
 
@@ -106,13 +116,18 @@ def validation_error(model, X: np.ndarray, y: np.ndarray) -> float:
     return 100 * float(np.mean(errors))
 
 
-def study(names: list[str]) -> list[dict]:
+def second_look(**options) -> NeighborhoodSVC:
+    """Locally linear SVMs that answer first, SVMs per query where they are in doubt."""
+    quick = LocallyLinearSVC(n_jobs=-1, random_state=0)
+    return NeighborhoodSVC(first_look=quick, n_jobs=-1, random_state=0, **options)
+
+
+def study(names: list[str], models: dict) -> list[dict]:
     """Validation error of every rule on every set."""
     rows = []
     for name in names:
         X, y = thinned(*training_rows(name), MOST_STUDY_ROWS, seed=1)
-        for rule, options in RULES.items():
-            model = LocallyLinearSVC(n_jobs=-1, random_state=0, **options)
+        for rule, model in models.items():
             try:
                 error = validation_error(model, X, y)
             except ValueError as problem:  # too few rows for a fixed number of anchors
@@ -138,7 +153,11 @@ def peers() -> dict:
 def confirm(names: list[str]) -> list[dict]:
     """Test error of the defaults and of the peers on every set."""
     rows = []
-    contenders = {"LocallyLinearSVC()": LocallyLinearSVC(n_jobs=-1, random_state=0), **peers()}
+    contenders = {
+        "LocallyLinearSVC()": LocallyLinearSVC(n_jobs=-1, random_state=0),
+        "NeighborhoodSVC(first_look=LocallyLinearSVC())": second_look(),
+        **peers(),
+    }
     for name in names:
         X_train, y_train, X_test, y_test = parts(name)
         trained_on = list(draws(*thinned(X_train, y_train, MOST_ROWS, seed=2)))
@@ -188,11 +207,17 @@ def means(rows: list[dict]) -> list[dict]:
 def main() -> None:
     """Run one part and track it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", choices=["study", "confirm"])
+    parser.add_argument("part", choices=["study", "looks", "confirm"])
     parser.add_argument("--sets", nargs="*", default=list(SETS))
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
-    rows = study(arguments.sets) if arguments.part == "study" else confirm(arguments.sets)
+    if arguments.part == "confirm":
+        rows = confirm(arguments.sets)
+    elif arguments.part == "looks":
+        rows = study(arguments.sets, {rule: second_look(**look) for rule, look in LOOKS.items()})
+    else:
+        kind = partial(LocallyLinearSVC, n_jobs=-1, random_state=0)
+        rows = study(arguments.sets, {rule: kind(**options) for rule, options in RULES.items()})
     print_table(means(rows))
     write_result(f"defaults_{arguments.part}", environment(), rows)
 

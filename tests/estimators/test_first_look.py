@@ -50,6 +50,16 @@ def test_the_doubtful_alone_get_svms_between_the_classes_in_question(n_classes):
         np.testing.assert_allclose(scores[query], expected[0], atol=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("options", "lead"), [({"first_look": quick()}, 0.5), ({"cache_neighborhoods": True}, 1.0)]
+)
+def test_the_automatic_lead(options, lead):
+    """A first look is trusted sooner than a kept model."""
+    X, y, X_test, _ = make_parts(4)
+    auto, given = (NeighborhoodSVC(clear_lead=one, **options).fit(X, y) for one in ("auto", lead))
+    np.testing.assert_array_equal(auto.decision_function(X_test), given.decision_function(X_test))
+
+
 def test_a_second_look_mends_what_a_linear_model_cannot():
     """With every query in doubt it is as good as SVMs for all."""
     X, y = make_ring(900)

@@ -338,6 +338,7 @@ def test_verbose_tells_of_the_sizes(capsys):
         ("cache_neighborhoods", "yes", TypeError),
         ("first_look", "linear", TypeError),
         ("clear_lead", -1, ValueError),
+        ("clear_lead", "large", ValueError),
         ("tol", 0, ValueError),
         ("max_steps", 0, ValueError),
         ("n_jobs", 0, ValueError),

@@ -55,9 +55,10 @@ class AdaptiveNeighborhoodSVC(NeighborhoodClassifier):
         one, that is trained at ``fit`` and asked first. Only a query that it is in doubt about gets
         an SVM of its own, between the classes in question. With it most queries are answered at the
         cost of that classifier.
-    clear_lead : float, default=1.0
+    clear_lead : float or "auto", default="auto"
         With ``first_look`` or kept models: classes that score within this of the best are in
-        question; where there are several, there is doubt. With 0 there is none.
+        question; where there are several, there is doubt. With 0 there is none. "auto" is 0.5 for
+        a first look and 1 for kept models.
     tol : float, default=1e-3
     max_steps : int, default=100000
     class_weight : dict, "balanced" or None, default=None
@@ -116,7 +117,7 @@ class AdaptiveNeighborhoodSVC(NeighborhoodClassifier):
         algorithm: str = "exact",
         cache_neighborhoods: bool = False,
         first_look: Any = None,
-        clear_lead: float = 1.0,
+        clear_lead: Any = "auto",
         tol: float = 1e-3,
         max_steps: int = 100_000,
         class_weight: Any = None,

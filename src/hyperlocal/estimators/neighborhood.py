@@ -52,9 +52,10 @@ class NeighborhoodSVC(NeighborhoodClassifier):
         one, that is trained at ``fit`` and asked first. Only a query that it is in doubt about gets
         an SVM of its own, between the classes in question. With it most queries are answered at the
         cost of that classifier.
-    clear_lead : float, default=1.0
+    clear_lead : float or "auto", default="auto"
         With ``first_look`` or kept models: classes that score within this of the best are in
-        question; where there are several, there is doubt. With 0 there is none.
+        question; where there are several, there is doubt. With 0 there is none. "auto" is 0.5 for
+        a first look and 1 for kept models.
     tol : float, default=1e-3
         Tolerance of the optimality conditions of a local SVM, as in LIBSVM.
     max_steps : int, default=100000
@@ -120,7 +121,7 @@ class NeighborhoodSVC(NeighborhoodClassifier):
         algorithm: str = "exact",
         cache_neighborhoods: bool = False,
         first_look: Any = None,
-        clear_lead: float = 1.0,
+        clear_lead: Any = "auto",
         tol: float = 1e-3,
         max_steps: int = 100_000,
         class_weight: Any = None,

@@ -49,6 +49,9 @@ ROWS_TO_CHOOSE_BY = 10_000
 # With kept models: where the best class has no clear lead, the second nearest centre is asked too;
 # where it gives another answer, the query gets an SVM of its own between the two.
 CENTRES_TO_ASK = 2
+# What clear_lead="auto" stands for. A first look was trained on all rows and is mostly right where
+# it is not torn; a kept model knows one neighbourhood.
+FIRST_CLEAR_LEAD, KEPT_CLEAR_LEAD = 0.5, 1.0
 # What a fresh fit must not find from an earlier one.
 FITTED_STATE = ("classes_", "leave_one_out_accuracy_", "centres_", "first_look_")
 
@@ -302,7 +305,10 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         check_choice("algorithm", self.algorithm, ALGORITHMS)
         check_flag("cache_neighborhoods", self.cache_neighborhoods)
         check_first_look(self.first_look, self.cache_neighborhoods)
-        check_number("clear_lead", self.clear_lead, inclusive=True)
+        if isinstance(self.clear_lead, str):
+            check_choice("clear_lead", self.clear_lead, ["auto"])
+        else:
+            check_number("clear_lead", self.clear_lead, inclusive=True)
         check_number("tol", self.tol)
         check_number("max_steps", self.max_steps, integer=True, above=1, inclusive=True)
         check_n_jobs(self.n_jobs)
@@ -346,7 +352,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
     def _settle(self, data: LabelledRows, rng: np.random.Generator, workers: Workers) -> None:
         """Keep the rows, in the space of the neighbours, and all that queries need."""
         self._rows = data
-        self._C, self._clear_lead = float(self.C), float(self.clear_lead)
+        self._C, self._clear_lead = float(self.C), self._lead_in_use()
         sigma = 0.0 if isinstance(self.sigma, str) else float(self.sigma)
         self._options = KernelOptions(
             self.kernel, sigma, int(self.degree), float(self.coef0), float(self.tol),
@@ -364,6 +370,11 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         if self.cache_neighborhoods:
             self._train_centres(workers)
         self.classes_ = data.classes
+
+    def _lead_in_use(self) -> float:
+        if isinstance(self.clear_lead, str):
+            return KEPT_CLEAR_LEAD if self.cache_neighborhoods else FIRST_CLEAR_LEAD
+        return float(self.clear_lead)
 
     def _neighborhood_sizes(self, n_rows: int) -> list[int]:
         """The sizes to choose from, at most the number of rows (less one to leave out)."""
