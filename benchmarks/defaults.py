@@ -62,13 +62,13 @@ RULES: dict[str, dict] = {
     "32 anchors, k = 16": {"n_anchors": 32, "n_neighbors": 16},
 }
 # The same for a second look.
-LOOKS: dict[str, dict] = {
+LOOKS: dict[str, dict] = {"defaults": {}} | {
     f"clear_lead = {lead}, k = {k}, C = {C}": {"clear_lead": lead, "k": k, "C": C}
-    for lead in (0, 0.25, 0.5, 1)
-    for k in (3, 5, 10)
-    for C in (3, 10)
-    if lead > 0 or (k, C) == (3, 10)
-}
+    for lead, k, C in (
+        (0, 3, 10), (0.25, 3, 10), (0.5, 3, 3), (0.5, 3, 10), (0.5, 5, 10), (0.5, 10, 10),
+        (1, 3, 3), (1, 3, 10), (1, 5, 10), (1, 10, 10),
+    )
+}  # fmt: skip
 
 
 def training_rows(name: str) -> tuple[np.ndarray, np.ndarray]:

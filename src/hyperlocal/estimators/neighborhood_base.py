@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..cells import CellSearch
+from ..held_out import split_held_out
 from ..neighbors import (
     ALGORITHMS,
     ExactSearch,
@@ -49,11 +50,12 @@ ROWS_TO_CHOOSE_BY = 10_000
 # With kept models: where the best class has no clear lead, the second nearest centre is asked too;
 # where it gives another answer, the query gets an SVM of its own between the two.
 CENTRES_TO_ASK = 2
-# What clear_lead="auto" stands for. A first look was trained on all rows and is mostly right where
-# it is not torn; a kept model knows one neighbourhood.
-FIRST_CLEAR_LEAD, KEPT_CLEAR_LEAD = 0.5, 1.0
+# What clear_lead="auto" chooses from besides none, after a first look and by rows held out; what it
+# is for too few rows, and for kept models.
+CLEAR_LEADS = (0.5, 1.0)
+USUAL_CLEAR_LEAD, KEPT_CLEAR_LEAD = 0.5, 1.0
 # What a fresh fit must not find from an earlier one.
-FITTED_STATE = ("classes_", "leave_one_out_accuracy_", "centres_", "first_look_")
+FITTED_STATE = ("classes_", "leave_one_out_accuracy_", "centres_", "first_look_", "clear_lead_")
 
 
 def _trains_nothing(estimator: Any) -> bool:
@@ -83,7 +85,6 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
     _search: Search
     _centre_search: Search | None
     _C: float
-    _clear_lead: float
     _input_kind: tuple[str, bool]
 
     @with_callbacks
@@ -109,11 +110,13 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         warn_about_scales(data.X)
         self._forget()
         self._input_kind = data.X.dtype.name, sp.issparse(data.X)
-        if self.first_look is not None:
-            weighted = sample_weight is not None or self.class_weight is not None
-            self.first_look_ = fit_first_look(self.first_look, data, weighted, self.random_state)
-        data = merge_equal_rows(data, keep_order=True)
         rng = make_generator(self.random_state)
+        weighted = sample_weight is not None or self.class_weight is not None
+        if self.first_look is not None:
+            self.first_look_ = fit_first_look(self.first_look, data, weighted, self.random_state)
+        if self.first_look is not None or self.cache_neighborhoods:
+            self.clear_lead_ = self._choose_lead(data, weighted, rng)
+        data = merge_equal_rows(data, keep_order=True)
         with Workers(self.n_jobs) as workers:
             self._fit_map(data, workers)
             self._settle(self._mapped_data(data), rng, workers)
@@ -224,7 +227,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
     ) -> tuple[np.ndarray, int]:
         """Scores by the first look; where it is in doubt, by SVMs between its best classes."""
         scores = self.first_look_.decision_function(X).reshape(X.shape[0], -1)
-        in_question = classes_in_question(scores, self._clear_lead)
+        in_question = classes_in_question(scores, self.clear_lead_)
         doubtful = np.flatnonzero(in_question.sum(axis=1) > 1)
         if not len(doubtful):
             return scores, 0
@@ -245,7 +248,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         n_asked = min(CENTRES_TO_ASK, models.n_centres)
         asked = self._centre_search.query(queries, n_asked, workers).indices
         scores = solver.centre_scores(models, queries, asked[:, 0], workers)
-        in_question = classes_in_question(scores, self._clear_lead)
+        in_question = classes_in_question(scores, self.clear_lead_)
         unsure = np.flatnonzero(in_question.sum(axis=1) > 1)
         others = solver.centre_scores(
             models, take_rows(queries, unsure), asked[unsure, -1], workers
@@ -352,7 +355,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
     def _settle(self, data: LabelledRows, rng: np.random.Generator, workers: Workers) -> None:
         """Keep the rows, in the space of the neighbours, and all that queries need."""
         self._rows = data
-        self._C, self._clear_lead = float(self.C), self._lead_in_use()
+        self._C = float(self.C)
         sigma = 0.0 if isinstance(self.sigma, str) else float(self.sigma)
         self._options = KernelOptions(
             self.kernel, sigma, int(self.degree), float(self.coef0), float(self.tol),
@@ -371,10 +374,24 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
             self._train_centres(workers)
         self.classes_ = data.classes
 
-    def _lead_in_use(self) -> float:
-        if isinstance(self.clear_lead, str):
-            return KEPT_CLEAR_LEAD if self.cache_neighborhoods else FIRST_CLEAR_LEAD
-        return float(self.clear_lead)
+    def _choose_lead(self, data: LabelledRows, weighted: bool, rng: np.random.Generator) -> float:
+        """The lead that gains most on rows held out from all looks, if it is more than luck."""
+        if not isinstance(self.clear_lead, str):
+            return float(self.clear_lead)
+        parts = None if self.first_look is None else split_held_out(data, rng)
+        if parts is None:
+            return KEPT_CLEAR_LEAD if self.first_look is None else USUAL_CLEAR_LEAD
+        train, judges = parts
+        trial = clone(self).set_params(clear_lead=0, class_weight=None, verbose=0)
+        trial.fit(train.X, train.target, train.sample_weight if weighted else None)
+        alone = judges.sample_weight * (trial.predict(judges.X) != judges.target)
+        best, most = 0.0, 0.0
+        for trial.clear_lead_ in CLEAR_LEADS:
+            gains = alone - judges.sample_weight * (trial.predict(judges.X) != judges.target)
+            gain = float(gains.sum()) - math.sqrt(float(gains @ gains))  # less its standard error
+            if gain > most:
+                best, most = trial.clear_lead_, gain
+        return best
 
     def _neighborhood_sizes(self, n_rows: int) -> list[int]:
         """The sizes to choose from, at most the number of rows (less one to leave out)."""
