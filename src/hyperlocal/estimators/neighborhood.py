@@ -66,7 +66,8 @@ class NeighborhoodSVC(NeighborhoodClassifier):
     n_jobs : int or None, default=None
         Threads over queries. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seeds the sample of rows that judge a list of sizes, and the approximate index.
+        Seeds the rows that judge a list of sizes or choose ``clear_lead``, the approximate index,
+        and a first look that has no seed of its own.
     verbose : int, default=0
         1 writes progress of the choice of ``n_neighbors`` to stderr.
 
