@@ -5,12 +5,13 @@ import pytest
 import scipy.sparse as sp
 from sklearn.decomposition import PCA
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
-from estimators.data import make_data, make_ring
+from estimators.data import Recorder, make_data, make_ring
 from hyperlocal import AdaptiveNeighborhoodSVC, LocallyLinearSVC, NeighborhoodSVC
 from hyperlocal.estimators.first_look import classes_in_question
 from reference import neighborhood as reference
@@ -60,6 +61,22 @@ def test_the_lead_is_chosen_on_rows_held_out():
     chosen = NeighborhoodSVC(first_look=LinearSVC(), random_state=0)
     assert chosen.fit(X, noisy).clear_lead_ == 0
     assert chosen.fit(X, noisy, sample_weight=weights).clear_lead_ == 0
+
+
+def test_the_trial_is_silent():
+    """Callbacks hear of one fit, and what there is to warn of is said as often as without it."""
+    pytest.importorskip("sklearn.callback")
+    X, y, _, _ = make_parts(3)
+    logs, counts = [], []
+    for lead in (0.5, "auto"):
+        recorder, first = Recorder(), quick(max_iter=1, tol=1e-9)
+        fitted = NeighborhoodSVC(first_look=first, clear_lead=lead, random_state=0)
+        with pytest.warns(ConvergenceWarning) as told:
+            fitted.set_callbacks(recorder).fit(X, y)
+        logs.append(recorder.log)
+        counts.append(len(told))
+    assert logs[0] == logs[1]
+    assert counts[0] == counts[1] == 1
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -382,15 +382,28 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         if parts is None:
             return KEPT_CLEAR_LEAD if self.first_look is None else USUAL_CLEAR_LEAD
         train, judges = parts
-        trial = clone(self).set_params(clear_lead=0, class_weight=None, verbose=0)
-        trial.fit(train.X, train.target, train.sample_weight if weighted else None)
-        alone = judges.sample_weight * (trial.predict(judges.X) != judges.target)
-        best, most = 0.0, 0.0
-        for trial.clear_lead_ in CLEAR_LEADS:
-            gains = alone - judges.sample_weight * (trial.predict(judges.X) != judges.target)
-            gain = float(gains.sum()) - math.sqrt(float(gains @ gains))  # less its standard error
+        # No clone: that would hand on callbacks, which are told of one fit. Neither are warnings of
+        # a trial for the user, whose own fit has the same to say.
+        options = {"clear_lead": 0, "class_weight": None, "verbose": 0}
+        trial = type(self)(**self.get_params(deep=False) | options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            trial.fit(train.X, train.target, train.sample_weight if weighted else None)
+            return trial._best_lead(judges)
+
+    def _best_lead(self, judges: LabelledRows) -> float:
+        """The lead that gains most over the first look alone, less a standard error; or none."""
+
+        def costs(lead: float) -> np.ndarray:
+            self.clear_lead_ = lead
+            return judges.sample_weight * (self.predict(judges.X) != judges.target)
+
+        best, most, alone = 0.0, 0.0, costs(0.0)
+        for lead in CLEAR_LEADS:
+            gains = alone - costs(lead)
+            gain = float(gains.sum()) - math.sqrt(float(gains @ gains))
             if gain > most:
-                best, most = trial.clear_lead_, gain
+                best, most = lead, gain
         return best
 
     def _neighborhood_sizes(self, n_rows: int) -> list[int]:
