@@ -25,10 +25,10 @@ from sklearn.preprocessing import StandardScaler
 from common import Row, argument_parser, environment, print_table, rounded, write_result
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.dask import KEEP_MEMORY, DaskLocallyLinearSVC
+from hyperlocal.data.checks import check_labelled_rows
 from hyperlocal.datasets import load_dataset
+from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import dual
-from hyperlocal.threads import Workers
-from hyperlocal.validation import check_labelled_rows
 from scaling import make_rows
 
 N_COMPONENTS = 50

@@ -38,9 +38,9 @@ from common import (
 )
 from hyperlocal import LandmarkSVC, SupervisedAnchorSVC
 from hyperlocal.datasets import load_dataset
-from hyperlocal.drawing import BLUE, GREY, INK, ORANGE, pyplot
-from hyperlocal.landmarks import choose_landmarks
-from hyperlocal.threads import Workers
+from hyperlocal.maps.landmarks import choose_landmarks
+from hyperlocal.plots.drawing import BLUE, GREY, INK, ORANGE, pyplot
+from hyperlocal.runtime.threads import Workers
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 QUICK_ROWS = 600

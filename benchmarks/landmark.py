@@ -49,13 +49,13 @@ from common import (
     write_result,
 )
 from hyperlocal import ClusteredSVC, LandmarkSVC
-from hyperlocal.clusters import fit_clusters
+from hyperlocal.data.rows import core_rows
 from hyperlocal.datasets import load_dataset, make_spiral, make_xor
-from hyperlocal.landmarks import LandmarkMap, choose_landmarks
-from hyperlocal.lifting import LiftedRows
-from hyperlocal.rows import core_rows
+from hyperlocal.gates.clusters import fit_clusters
+from hyperlocal.maps.landmarks import LandmarkMap, choose_landmarks
+from hyperlocal.model.lifting import LiftedRows
+from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import Problem, SolverResult, dual
-from hyperlocal.threads import Workers
 
 SPLIT_SEED = 2_026
 # Shares of rows for testing where there is no standard split, as in the LLC-SAPL paper.

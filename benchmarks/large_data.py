@@ -42,7 +42,7 @@ from common import (
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.datasets import stream
 from hyperlocal.estimators.streamed import StoredProblem, StreamedClassifier
-from hyperlocal.solvers import block_descent
+from hyperlocal.solvers import blocks as block_descent
 
 N_FEATURES = 500
 N_DIRECTIONS = 10

@@ -26,14 +26,14 @@ from common import (
     timed_in_turns,
     write_result,
 )
-from hyperlocal.anchors import choose_anchors
-from hyperlocal.coding import Codes
+from hyperlocal.data.rows import core_rows
 from hyperlocal.datasets import load_dataset
-from hyperlocal.gates import Gate, fit_gate
-from hyperlocal.lifting import LiftedRows
-from hyperlocal.rows import core_rows
+from hyperlocal.gates.anchors import choose_anchors
+from hyperlocal.gates.codes import Codes
+from hyperlocal.gates.gate import Gate, fit_gate
+from hyperlocal.model.lifting import LiftedRows
+from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import Problem, SolverResult, dual
-from hyperlocal.threads import Workers
 
 N_ANCHORS, N_NEIGHBORS, C, BIAS = 100, 8, 1.0, 1.0
 CODING = "soft"

@@ -28,7 +28,7 @@ from common import (
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.datasets import load_dataset
 from hyperlocal.estimators import base, local_model
-from hyperlocal.lifting import LiftedRows
+from hyperlocal.model.lifting import LiftedRows
 from hyperlocal.solvers import dual
 
 N_COMPONENTS = 50

@@ -37,9 +37,9 @@ from common import (
 )
 from hyperlocal import MEGM, AdaptiveNeighborhoodSVC, NeighborhoodSVC
 from hyperlocal.datasets import load_dataset
-from hyperlocal.neighbors import ExactSearch, without_self
-from hyperlocal.solvers.megm import loss_and_gradient
-from hyperlocal.threads import Workers
+from hyperlocal.neighbors.megm_descent import loss_and_gradient
+from hyperlocal.neighbors.search import ExactSearch, without_self
+from hyperlocal.runtime.threads import Workers
 
 N_COMPONENTS = 50
 C = 10.0

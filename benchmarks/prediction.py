@@ -28,8 +28,8 @@ from common import (
 )
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.estimators import local_model
-from hyperlocal.lifting import LiftedRows
-from hyperlocal.threads import Workers
+from hyperlocal.model.lifting import LiftedRows
+from hyperlocal.runtime.threads import Workers
 
 N_NEIGHBORS = 8
 TRAINING_ROWS = 4_000

@@ -33,7 +33,7 @@ from common import (
 )
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.datasets import deformed_digits, load_dataset
-from hyperlocal.drawing import BLUE, GREY, ORANGE, pyplot
+from hyperlocal.plots.drawing import BLUE, GREY, ORANGE, pyplot
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 N_COMPONENTS = 50

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from common import RESULTS, Row, markdown_table, read_result
-from hyperlocal.drawing import BLUE, GREY, INK, ORANGE, pyplot
+from hyperlocal.plots.drawing import BLUE, GREY, INK, ORANGE, pyplot
 from hyperlocal.reproduction import (
     Comparison,
     Result,

@@ -11,15 +11,16 @@ from sklearn.preprocessing import StandardScaler
 
 from hyperlocal import LocallyLinearSVC, SupervisedAnchorSVC
 from hyperlocal.datasets import make_banana, make_sines
-from hyperlocal.displays import (
+from hyperlocal.plots import (
     AnchorCurveDisplay,
     AnchorMotionDisplay,
     ConvergenceDisplay,
+    ExplanationDisplay,
     LocalBoundaryDisplay,
+    MeanContributionsDisplay,
     PrototypeDisplay,
     WeightMapDisplay,
 )
-from hyperlocal.inspection import explain, mean_contributions
 
 IMAGES = Path(__file__).parent / "images"
 
@@ -67,8 +68,8 @@ def draw_explanation() -> None:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     model = make_pipeline(StandardScaler(), LocallyLinearSVC(random_state=0)).fit(X, y)
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
-    explain(model, X.iloc[[81]]).plot(ax=left)
-    mean_contributions(model, X).plot(ax=right)
+    ExplanationDisplay.from_estimator(model, X.iloc[[81]], ax=left)
+    MeanContributionsDisplay.from_estimator(model, X, ax=right)
     figure.savefig(IMAGES / "explanation.png", dpi=80)
 
 

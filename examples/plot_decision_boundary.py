@@ -12,7 +12,7 @@ from sklearn.preprocessing import scale
 
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.datasets import make_banana
-from hyperlocal.displays import LocalBoundaryDisplay
+from hyperlocal.plots import LocalBoundaryDisplay
 
 X, y = make_banana(700, noise=0.15, random_state=3)
 X = scale(X)

@@ -14,6 +14,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from hyperlocal import LocallyLinearSVC
+from hyperlocal.plots import ExplanationDisplay
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 labels = y.map({0: "malignant", 1: "benign"})
@@ -38,6 +39,6 @@ assert np.isclose(explanation.contributions.sum() + explanation.intercepts[0], s
 
 figure, panels = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
 for ax, row, title in zip(panels, (clear, borderline), ("clear", "borderline"), strict=True):
-    model.explain(X_test.iloc[row]).plot(ax=ax)
+    ExplanationDisplay.from_estimator(model, X_test.iloc[row], ax=ax)
     ax.set_title(f"{title}: score {scores[row]:+.2f}", fontsize=11)
 plt.show()

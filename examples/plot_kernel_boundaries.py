@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 from sklearn.preprocessing import scale
 
 from hyperlocal.datasets import make_banana
-from hyperlocal.plotting import plot_boundaries
+from hyperlocal.plots.plotting import plot_boundaries
 
 X, y = make_banana(200, noise=0.25, random_state=3)
 plot_boundaries(scale(X), y)

@@ -13,7 +13,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from hyperlocal import LandmarkSVC
 from hyperlocal.datasets import make_spiral, make_xor
-from hyperlocal.plotting import plot_boundary
+from hyperlocal.plots.plotting import plot_boundary
 
 
 def compare(make, models):

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 from sklearn.datasets import make_classification
 from sklearn.preprocessing import scale
 
-from hyperlocal.plotting import plot_batch_sizes, plot_samplings, plot_solvers
+from hyperlocal.plots.plotting import plot_batch_sizes, plot_samplings, plot_solvers
 
 X, y = make_classification(5_000, 20, n_informative=10, flip_y=0.05, random_state=0)
 figure, panels = plt.subplots(1, 3, figsize=(13, 3.6), layout="constrained")

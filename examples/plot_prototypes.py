@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
 
 from hyperlocal import LocallyLinearSVC
-from hyperlocal.displays import PrototypeDisplay, WeightMapDisplay
+from hyperlocal.plots import PrototypeDisplay, WeightMapDisplay
 
 X, y = load_digits(return_X_y=True)
 X = X / 16

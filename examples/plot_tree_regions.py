@@ -12,7 +12,7 @@ from sklearn.preprocessing import scale
 
 from hyperlocal import LocalDeepSVC
 from hyperlocal.datasets import make_banana
-from hyperlocal.plotting import plot_tree_regions
+from hyperlocal.plots.plotting import plot_tree_regions
 
 X, y = make_banana(700, noise=0.15, random_state=3)
 X = scale(X)

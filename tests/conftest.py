@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import settings
 
-from hyperlocal.threads import Workers
+from hyperlocal.runtime.threads import Workers
 
 # The same examples on every run: a failure is a bug, never bad luck.
 settings.register_profile("stable", derandomize=True, deadline=None, max_examples=50, database=None)

@@ -18,10 +18,10 @@ from .estimators.neighborhood import NeighborhoodSVC
 from .estimators.pegasos import PegasosSVC
 from .estimators.pegasos_regressor import PegasosRegressor
 from .estimators.profile import ProfileSVC
+from .estimators.relevance import RelevanceScaler
 from .estimators.sdca import SDCASVC
 from .estimators.supervised_anchors import SupervisedAnchorSVC
-from .metric_learning import MEGM
-from .relevance import RelevanceScaler
+from .neighbors.megm import MEGM
 
 __version__ = version("hyperlocal")
 __all__ = [

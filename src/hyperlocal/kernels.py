@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import chi2_kernel, manhattan_distances
 from sklearn.utils.extmath import row_norms
 
-from .rows import take_rows
-from .threads import row_blocks
-from .validation import check_choice, check_number
+from .data.arguments import check_choice, check_number
+from .data.rows import take_rows
+from .runtime.threads import row_blocks
 
 KERNELS = ("linear", "poly", "rbf", "chi2", "intersection", "precomputed")
 NEEDS_HISTOGRAMS = ("chi2", "intersection")

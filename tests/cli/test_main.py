@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from hyperlocal import report
 from hyperlocal.cli import main, progress
+from hyperlocal.compare import report
 from hyperlocal.datasets import make_banana
 
 

@@ -11,8 +11,8 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.preprocessing import FunctionTransformer
 
 from hyperlocal.cli import main, model_file
+from hyperlocal.compare.report import contenders
 from hyperlocal.datasets import make_banana, read_raw
-from hyperlocal.report import contenders
 
 skops_io = pytest.importorskip("skops.io")
 QUICK = ["--method", "local-linear", "--jobs", "1", "--quiet"]

@@ -15,9 +15,9 @@ from sklearn.model_selection import GridSearchCV
 
 from hyperlocal import LocallyLinearSVC, NeighborhoodSVC
 from hyperlocal.dask import DaskLocallyLinearSVC
+from hyperlocal.data.checks import check_labelled_rows
+from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import dual
-from hyperlocal.threads import Workers
-from hyperlocal.validation import check_labelled_rows
 
 
 def rows(n_rows=1200, n_classes=2, dtype=np.float64):

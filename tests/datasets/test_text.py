@@ -7,14 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hyperlocal.datasets.text import (
-    is_missing,
-    open_text,
-    records,
-    table_name,
-    to_float,
-    to_floats,
-)
+from hyperlocal.datasets.text import is_missing, open_text, records, table_name, to_float, to_floats
 
 SOMEWHERE = Path("table.csv")
 

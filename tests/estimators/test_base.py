@@ -45,7 +45,7 @@ def test_integer_weights_are_repeated_rows(options, convert):
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "log"])
 def test_integer_weights_are_repeated_rows_of_large_data(loss, monkeypatch):
     """Where equal rows are not merged, the solution is the same to the solver's precision."""
-    monkeypatch.setattr("hyperlocal.validation.MOST_ROWS_TO_MERGE", 0)
+    monkeypatch.setattr("hyperlocal.data.labelled.MOST_ROWS_TO_MERGE", 0)
     X, y = make_data()
     weights = np.random.default_rng(0).integers(0, 4, len(y))
     weighted = precise(loss=loss).fit(X, y, sample_weight=weights)
@@ -69,7 +69,7 @@ def test_the_order_of_rows_does_not_matter(Classifier):
 def test_rows_are_merged_only_if_equal(monkeypatch):
     """Should different rows share a key by accident, none is merged."""
     X, y = make_data()
-    monkeypatch.setattr("hyperlocal.validation.row_keys", lambda X: np.zeros(len(X), np.uint64))
+    monkeypatch.setattr("hyperlocal.data.labelled.row_keys", lambda X: np.zeros(len(X), np.uint64))
     assert model().fit(X, y).score(X, y) > 0.8
 
 

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 
 from estimators.data import Recorder, interrupt, make_data, make_ring
 from hyperlocal import ClusteredSVC, LandmarkSVC, ProfileSVC
-from hyperlocal.model_size import count_numbers
+from hyperlocal.export.sizes import count_numbers
 
 MODELS = {
     "landmarks": lambda **options: LandmarkSVC(random_state=0, **options),

@@ -154,7 +154,7 @@ def test_no_label_leaks_into_the_next_stage(monkeypatch):
         seen.append(scores)
         return projections.dtype.type(1)
 
-    monkeypatch.setattr("hyperlocal.validation.MOST_ROWS_TO_MERGE", 0)
+    monkeypatch.setattr("hyperlocal.data.labelled.MOST_ROWS_TO_MERGE", 0)
     monkeypatch.setattr("hyperlocal.estimators.stages.deal_folds", lambda *arguments: fold)
     monkeypatch.setattr("hyperlocal.estimators.stages.comparable_scale", keep)
     X, y = make_data()
@@ -305,7 +305,7 @@ def test_soft_clusters_of_a_clusterer():
 
 def test_too_many_rows_for_a_kernel(monkeypatch):
     """Above the stated number of rows a kernel is refused before work starts."""
-    monkeypatch.setattr("hyperlocal.solvers.kernel.MOST_ROWS", 80)
+    monkeypatch.setattr("hyperlocal.solvers.libsvm.MOST_ROWS", 80)
     with pytest.raises(ValueError, match="X has 90 rows, more than 80; use kernel='linear'"):
         LandmarkSVC(kernel="rbf").fit(*make_data())
 

@@ -13,7 +13,8 @@ from sklearn.model_selection import GridSearchCV
 
 from estimators.data import Recorder, interrupt, make_data, make_ring
 from hyperlocal import LatentLocallyLinearSVC, LocalDeepSVC
-from hyperlocal.solvers import latent, local_deep, visits
+from hyperlocal.solvers import latent, visits
+from hyperlocal.solvers import trees as local_deep
 
 CLASSIFIERS = {
     "tree": (LocalDeepSVC, {"depth": 2}),

@@ -1,4 +1,4 @@
-"""Tests of hyperlocal.estimators.local_deep and hyperlocal.trees: the fitted tree and its paths."""
+"""Tests of hyperlocal.estimators.local_deep and hyperlocal.gates.tree."""
 
 import numpy as np
 import pytest

@@ -15,9 +15,9 @@ from sklearn.svm import LinearSVC
 
 from estimators.data import make_data, make_ring
 from hyperlocal import LocallyLinearSVC
-from hyperlocal.anchors import default_n_anchors
-from hyperlocal.features import N_PRINCIPAL_AXES, WIDEST_QUADRATIC_INPUT
-from hyperlocal.rows import quadratic_width
+from hyperlocal.data.rows import quadratic_width
+from hyperlocal.gates.anchors import default_n_anchors
+from hyperlocal.maps.named import N_PRINCIPAL_AXES, WIDEST_QUADRATIC_INPUT
 
 OPTIONS = {
     "solver": ["dual", "sgd", "qp"],

@@ -6,7 +6,9 @@ import scipy.sparse as sp
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.model_selection import KFold, cross_val_score
 
-from hyperlocal import LocallyLinearSVC, LocallyLinearSVCCV, RelevanceScaler, candidates, selection
+from hyperlocal import LocallyLinearSVC, LocallyLinearSVCCV, RelevanceScaler
+from hyperlocal.selection import candidates
+from hyperlocal.selection import search as selection
 
 SMALL = {"n_anchors": (1, 6), "Cs": (0.3, 3.0), "random_state": 0}
 

@@ -84,7 +84,7 @@ def test_balance_moves_rows_to_mixed_clusters():
 
 def test_too_many_rows_in_a_cluster(monkeypatch):
     """A kernel is refused where a cluster is too large for it, before work starts."""
-    monkeypatch.setattr("hyperlocal.solvers.kernel.MOST_ROWS", 40)
+    monkeypatch.setattr("hyperlocal.solvers.libsvm.MOST_ROWS", 40)
     with pytest.raises(ValueError, match=r"the largest cluster has .* rows, more than 40"):
         ProfileSVC(2, kernel="rbf", random_state=0).fit(*make_data())
 

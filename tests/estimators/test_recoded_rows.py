@@ -6,9 +6,9 @@ import scipy.sparse as sp
 
 from estimators.data import make_data
 from estimators.supervised_models import model
+from hyperlocal.data.checks import check_labelled_rows
 from hyperlocal.estimators.recoded_rows import RecodedRows
 from hyperlocal.solvers.anchor_descent import RESERVES
-from hyperlocal.validation import check_labelled_rows
 
 
 @pytest.mark.parametrize("convert", [np.asarray, sp.csr_array], ids=["dense", "csr"])

@@ -23,7 +23,7 @@ from hyperlocal import (
     RelevanceScaler,
     SupervisedAnchorSVC,
 )
-from hyperlocal.features import AdditiveKernelMap
+from hyperlocal.maps.additive import AdditiveKernelMap
 
 ESTIMATORS = [
     LocallyLinearSVC(),

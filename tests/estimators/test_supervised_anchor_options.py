@@ -9,7 +9,7 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from estimators.data import make_data, make_ring
 from estimators.supervised_models import LOSSES, every_solver, model, unjudged
-from hyperlocal.rows import quadratic_width
+from hyperlocal.data.rows import quadratic_width
 
 # Arguments ----------------------------------------------------------------------------------------
 

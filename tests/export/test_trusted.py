@@ -32,7 +32,7 @@ from hyperlocal import (
     SupervisedAnchorSVC,
 )
 from hyperlocal.export import TRUSTED_TYPES
-from hyperlocal.features import AdditiveKernelMap
+from hyperlocal.maps.additive import AdditiveKernelMap
 
 FEW = {"n_anchors": 6, "n_neighbors": 3, "random_state": 0}
 ESTIMATORS = [

@@ -8,7 +8,7 @@ import clarabel
 import numpy as np
 import scipy.sparse as sp
 
-from hyperlocal.coding import LOCALITY, RIDGE, Codes
+from hyperlocal.gates.codes import LOCALITY, RIDGE, Codes
 
 
 def squared_distances(phi, anchors):

@@ -8,11 +8,11 @@ import pytest
 import scipy.sparse as sp
 
 from hyperlocal import _core
-from hyperlocal.coding import Codes
-from hyperlocal.lifting import LiftedRows
-from hyperlocal.rows import core_rows
+from hyperlocal.data.rows import core_rows
+from hyperlocal.gates.codes import Codes
+from hyperlocal.model.lifting import LiftedRows
+from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import Problem
-from hyperlocal.threads import Workers
 
 from .lifting import lifted_matrix
 from .rows import written_out

@@ -9,14 +9,15 @@ from dataclasses import replace
 import numpy as np
 
 from hyperlocal import _core
-from hyperlocal.coding import CODINGS, encode
-from hyperlocal.gates import Gate
-from hyperlocal.lifting import LiftedRows
-from hyperlocal.neighbors import ExactSearch
-from hyperlocal.rows import core_rows
-from hyperlocal.solvers import anchor_descent, dual, latent, local_deep, pegasos, sgd
-from hyperlocal.solvers.neighborhood import KernelOptions, NeighborhoodSolver
-from hyperlocal.threads import Workers
+from hyperlocal.data.rows import core_rows
+from hyperlocal.gates.codes import CODINGS, encode
+from hyperlocal.gates.gate import Gate
+from hyperlocal.model.lifting import LiftedRows
+from hyperlocal.neighbors.search import ExactSearch
+from hyperlocal.runtime.threads import Workers
+from hyperlocal.solvers import anchor_descent, dual, latent, pegasos, sgd
+from hyperlocal.solvers import trees as local_deep
+from hyperlocal.solvers.small_svms import KernelOptions, NeighborhoodSolver
 
 from .problems import DTYPES, STORAGES, make_lifted, make_problem, make_rows
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from hyperlocal import _core
-from hyperlocal.gates import Gate
-from hyperlocal.lifting import LiftedRows
-from hyperlocal.rows import core_rows
+from hyperlocal.data.rows import core_rows
+from hyperlocal.gates.gate import Gate
+from hyperlocal.model.lifting import LiftedRows
+from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import anchor_descent, dual
-from hyperlocal.threads import Workers
 from reference import anchor_descent as reference
 from reference.problems import DTYPES, STORAGES, dual_arrays, make_problem, make_rows
 from reference.rows import written_out

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hyperlocal.coding import Codes
+from hyperlocal.gates.codes import Codes
+from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import anchor_descent, dual
-from hyperlocal.threads import Workers
 from reference.problems import DTYPES, STORAGES, every_loss, every_problem
 from solvers.moving_anchors import Compiled, Setting, every_scale, solved
 

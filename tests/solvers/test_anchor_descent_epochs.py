@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from hyperlocal import _core
-from hyperlocal.rows import core_rows
+from hyperlocal.data.rows import core_rows
+from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import anchor_descent, sgd
-from hyperlocal.threads import Workers
 from reference import anchor_descent as reference
 from reference import sgd as reference_sgd
 from reference.problems import DTYPES, every_hinge, every_loss, every_problem

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hyperlocal import _core
-from hyperlocal.rows import core_rows
+from hyperlocal.data.rows import core_rows
 from hyperlocal.solvers import anchor_descent
 from reference import anchor_descent as reference
 from reference import dual as reference_dual

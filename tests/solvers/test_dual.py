@@ -13,8 +13,8 @@ from sklearn.datasets import make_classification
 from sklearn.svm import LinearSVC
 
 from hyperlocal import LocallyLinearSVC
+from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import Problem, dual, newton, qp
-from hyperlocal.threads import Workers
 from reference import dual as reference
 from reference import losses as reference_losses
 from reference.problems import (

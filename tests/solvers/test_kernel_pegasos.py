@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from hyperlocal import _core
 from hyperlocal.kernels import Kernel
+from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import kernel_pegasos, pegasos
 from hyperlocal.solvers.kernel_pegasos import MatrixKernel, RowKernel
-from hyperlocal.threads import Workers
 from reference import pegasos as reference
 from reference.problems import every_storage, make_rows
 from reference.rows import written_out

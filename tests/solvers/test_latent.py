@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from hyperlocal import _core
-from hyperlocal.rows import core_rows
+from hyperlocal.data.rows import core_rows
 from hyperlocal.solvers import latent
 from reference import latent as reference
 from reference.problems import every_storage, make_rows

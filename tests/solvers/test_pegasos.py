@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import pegasos
 from hyperlocal.solvers.pegasos import PegasosProblem, PegasosState
-from hyperlocal.threads import Workers
 from reference import pegasos as reference
 from reference.problems import every_storage, make_rows
 from reference.rows import written_out

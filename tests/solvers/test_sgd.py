@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hyperlocal import _core
+from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import dual, qp, sgd
-from hyperlocal.threads import Workers
 from reference import sgd as reference
 from reference.problems import (
     every_loss,

@@ -7,9 +7,12 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 
 from hyperlocal import LocallyLinearSVC
-from hyperlocal.losses import conjugate_sums, conjugates_along, loss_values, pulls
-from hyperlocal.partitioning import assign_rows, group_anchors, shared_rows
-from hyperlocal.rows import take_rows
+from hyperlocal.dask.partitioning import assign_rows, group_anchors, shared_rows
+from hyperlocal.data.checks import check_labelled_rows
+from hyperlocal.data.labelled import LabelledRows
+from hyperlocal.data.rows import take_rows
+from hyperlocal.model.losses import conjugate_sums, conjugates_along, loss_values, pulls
+from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import dual
 from hyperlocal.solvers.team import (
     Council,
@@ -20,8 +23,6 @@ from hyperlocal.solvers.team import (
     solve,
     stiffness_of,
 )
-from hyperlocal.threads import Workers
-from hyperlocal.validation import LabelledRows, check_labelled_rows
 
 N_ROWS = 400
 

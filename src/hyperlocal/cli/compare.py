@@ -22,8 +22,8 @@ from .options import (
 from .progress import steps
 
 if TYPE_CHECKING:
+    from ..compare.report import Contender, Experiment, Row
     from ..datasets import Dataset
-    from ..report import Contender, Experiment, Row
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +57,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from .. import report
+    from ..compare import report
 
     entrants = report.contenders(seed=arguments.seed, n_jobs=arguments.jobs)
     if arguments.methods is not None:
@@ -79,7 +79,7 @@ def _run(arguments: argparse.Namespace) -> int:
     rows = [outcome.row for outcome in outcomes]
     _print(rows, experiment, arguments)
     if arguments.report is not None:
-        from ..html_report import write_page
+        from ..compare import write_page
 
         with steps(1, quiet=arguments.quiet, verb="drawing") as begin:
             begin(arguments.report)
@@ -96,7 +96,7 @@ def _check_writable(path: str | None) -> None:
 
 def pick(keys: Sequence[str], available: Sequence[Contender]) -> list[Contender]:
     """The contenders with these keys."""
-    from ..report import pick_contenders
+    from ..compare.report import pick_contenders
 
     try:
         return pick_contenders(keys, available)
@@ -136,7 +136,7 @@ def _benchmark(name: str) -> Dataset:
 
 def _print(rows: Sequence[Row], experiment: Experiment, arguments: argparse.Namespace) -> None:
     if not arguments.json:
-        from ..report import format_table
+        from ..compare.report import format_table
 
         print(format_table(rows))
         return

@@ -35,7 +35,7 @@ def _row_numbers(text: str) -> list[int]:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from ..report import explain_row
+    from ..compare.report import explain_row
     from .model_file import load
 
     stored = load(arguments.model)

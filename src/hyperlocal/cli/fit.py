@@ -26,7 +26,7 @@ from .options import (
 from .progress import steps
 
 if TYPE_CHECKING:
-    from ..report import Contender
+    from ..compare.report import Contender
     from .model_file import About
 
 DEFAULT_METHOD, DEFAULT_METHOD_FOR_SPARSE_ROWS = "local-quadratic", "local-linear"
@@ -76,8 +76,8 @@ def _setting(text: str) -> tuple[str, Any]:
 def _run(arguments: argparse.Namespace) -> int:
     import numpy as np
 
+    from ..compare.report import MAX_DENSE_NUMBERS, check_labels, contenders, rows_for
     from ..datasets import is_sparse, read_raw
-    from ..report import MAX_DENSE_NUMBERS, check_labels, contenders, rows_for
     from .model_file import StoredModel, about_rows, make_pipeline, save
 
     folder = os.path.dirname(arguments.output) or "."

@@ -53,7 +53,7 @@ def _core_in_use() -> str:
 
 
 def _model_facts(path: str) -> dict[str, Any]:
-    from ..model_size import count_numbers
+    from ..export.sizes import count_numbers
     from .model_file import load
 
     stored = load(path)

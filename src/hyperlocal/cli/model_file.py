@@ -107,7 +107,8 @@ def make_pipeline(rows: RawRows, model: Any, categories: Sequence[np.ndarray] | 
     """One-hot encoding of text, scaling, and the model, not fitted.
 
     Sparse rows are scaled to a largest absolute value of one, which keeps zeros; dense ones, and
-    encoded text too, to mean zero and variance one, as :func:`hyperlocal.report.prepare` does.
+    encoded text too, to mean zero and variance one, as
+    :func:`hyperlocal.compare.report.prepare` does.
     ``categories`` are those of the text columns, where these rows are only some of all.
     """
     from sklearn.compose import ColumnTransformer

@@ -18,23 +18,17 @@ from distributed import Client, LocalCluster, get_client
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..anchors import rows_to_sample
+from ..data.arguments import check_choice, check_number, make_generator
+from ..data.checks import class_weights_by_mass, require_two_classes, warn_about_scales
+from ..data.labelled import LabelledRows
 from ..estimators.base import LocallyLinearClassifier
-from ..partitioning import group_anchors, shared_rows
-from ..progress import EpochMonitor
+from ..gates.anchors import rows_to_sample
+from ..runtime.progress import EpochMonitor
+from ..runtime.threads import Workers
 from ..solvers import SolverResult, team
-from ..threads import Workers
-from ..validation import (
-    LabelledRows,
-    check_choice,
-    check_number,
-    class_weights_by_mass,
-    make_generator,
-    require_two_classes,
-    warn_about_scales,
-)
 from .collections import is_lazy, row_parts
 from .crew import Crew
+from .partitioning import group_anchors, shared_rows
 from .supply import Supply, pooled
 from .tasks import PartFacts
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..data.arguments import check_flag, check_number
 from ..estimators.supervised_anchors import SupervisedAnchorSVC
-from ..progress import EpochMonitor
+from ..runtime.progress import EpochMonitor
 from ..solvers import SolverResult
-from ..validation import check_flag, check_number
 from .base import DaskClassifier
 from .crew import Crew
 

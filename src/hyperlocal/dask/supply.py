@@ -9,7 +9,7 @@ import dask
 import numpy as np
 from distributed import Client, Future
 
-from ..validation import LabelledRows
+from ..data.labelled import LabelledRows
 from . import tasks
 
 

@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..coding import anchor_masses
+from ..data.checks import check_block
+from ..data.labelled import LabelledRows, part_of
+from ..data.rows import canonical, take_rows
 from ..estimators.base import LocallyLinearClassifier
-from ..held_out import part_of
-from ..partitioning import assign_rows
-from ..rows import take_rows
+from ..gates.codes import anchor_masses
+from ..runtime.threads import Workers
 from ..solvers import Problem
 from ..solvers.team import Member, Order, Proposal
-from ..threads import Workers
-from ..validation import LabelledRows, canonical, check_block
+from .partitioning import assign_rows
 
 _Key = tuple[str, int]
 

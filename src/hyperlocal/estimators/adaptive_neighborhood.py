@@ -8,13 +8,14 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from ..features import transformed
-from ..local_metric import dann_rows
-from ..metric_learning import MEGM
-from ..neighbors import Neighbors
-from ..solvers.neighborhood import NeighborhoodSolver, kernel_matrices
-from ..threads import Workers
-from ..validation import LabelledRows, check_choice, merge_equal_rows
+from ..data.arguments import check_choice
+from ..data.labelled import LabelledRows, merge_equal_rows
+from ..maps.transformer import transformed
+from ..neighbors.dann import dann_rows
+from ..neighbors.megm import MEGM
+from ..neighbors.search import Neighbors
+from ..runtime.threads import Workers
+from ..solvers.small_svms import NeighborhoodSolver, kernel_matrices
 from .neighborhood_base import NeighborhoodClassifier
 
 METRICS = ("megm", "dann")

@@ -14,28 +14,23 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
-from ..anchors import choose_anchors
-from ..code_space import CodeSpace, check_code_on
-from ..features import check_feature_map, make_feature_map
-from ..gates import check_gate_arguments, fit_gate
-from ..lifting import LiftedRows
-from ..losses import LOSSES
-from ..progress import CallbackSupportMixin, EpochMonitor, with_callbacks
-from ..solvers import Problem, SolverResult, dual, qp, sgd
-from ..threads import Workers
-from ..validation import (
+from ..data.arguments import check_choice, check_flag, check_n_jobs, check_number, make_generator
+from ..data.checks import (
     DISTANCES_NEED_SCALES,
-    LabelledRows,
-    check_choice,
-    check_flag,
     check_known_classes,
     check_labelled_rows,
-    check_n_jobs,
-    check_number,
-    make_generator,
-    merge_equal_rows,
     warn_about_scales,
 )
+from ..data.labelled import LabelledRows, merge_equal_rows
+from ..gates.anchors import choose_anchors
+from ..gates.code_on import CodeSpace, check_code_on
+from ..gates.gate import check_gate_arguments, fit_gate
+from ..maps.named import check_feature_map, make_feature_map
+from ..model.lifting import LiftedRows
+from ..model.losses import LOSSES
+from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
+from ..runtime.threads import Workers
+from ..solvers import Problem, SolverResult, dual, qp, sgd
 from .local_model import LocalModel
 
 SOLVERS = ("dual", "sgd", "qp")

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..clusters import fit_clusters, with_global_model
-from ..features import FeatureMap
+from ..data.arguments import check_number
+from ..data.labelled import LabelledRows
+from ..gates.clusters import fit_clusters, with_global_model
+from ..maps.base import FeatureMap
+from ..runtime.threads import Workers
 from ..solvers import SolverResult
-from ..threads import Workers
-from ..validation import LabelledRows, check_number
 from .clusterwise import ClusterwiseClassifier
 
 

@@ -8,26 +8,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..clusters import check_clusters
-from ..code_space import CodeSpace
-from ..coding import Codes
-from ..lifting import LiftedRows
-from ..losses import LOSSES
-from ..progress import EpochMonitor, with_callbacks
+from ..data.arguments import check_choice, check_n_jobs, check_number, make_generator
+from ..data.checks import check_labelled_rows, warn_about_scales
+from ..data.labelled import LabelledRows, equal_row_groups, merge_groups
+from ..gates.clusters import check_clusters
+from ..gates.code_on import CodeSpace
+from ..gates.codes import Codes
+from ..model.lifting import LiftedRows
+from ..model.losses import LOSSES
+from ..runtime.progress import EpochMonitor, with_callbacks
+from ..runtime.threads import Workers
 from ..solvers import Problem, SolverResult
-from ..solvers import kernel as kernels
-from ..threads import Workers
-from ..validation import (
-    LabelledRows,
-    check_choice,
-    check_labelled_rows,
-    check_n_jobs,
-    check_number,
-    equal_row_groups,
-    make_generator,
-    merge_groups,
-    warn_about_scales,
-)
+from ..solvers import libsvm as kernels
 from .base import LocallyLinearClassifier
 
 # "auto" C is this over the mean squared length of the lifted rows. In units of one over that length

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from ..validation import LabelledRows
+from ..data.labelled import LabelledRows
 
 
 def check_first_look(first_look: Any, cache_neighborhoods: bool) -> None:

@@ -11,6 +11,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from ..data.arguments import check_choice, check_flag, check_n_jobs, check_number, make_generator
+from ..data.checks import check_labelled_rows, check_rows, warn_about_scales
+from ..data.labelled import LabelledRows, merge_equal_rows
+from ..data.rows import take_rows
 from ..kernels import (
     NEEDS_HISTOGRAMS,
     Kernel,
@@ -18,24 +22,11 @@ from ..kernels import (
     check_precomputed,
     fit_kernel,
 )
-from ..progress import CallbackSupportMixin, EpochMonitor, with_callbacks
-from ..rows import take_rows
+from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
+from ..runtime.threads import Workers, row_blocks
 from ..solvers import kernel_pegasos
 from ..solvers.kernel_pegasos import KernelResult, KernelSource, MatrixKernel, RowKernel
 from ..solvers.pegasos import SAMPLINGS
-from ..threads import Workers, row_blocks
-from ..validation import (
-    LabelledRows,
-    check_choice,
-    check_flag,
-    check_labelled_rows,
-    check_n_jobs,
-    check_number,
-    check_rows,
-    make_generator,
-    merge_equal_rows,
-    warn_about_scales,
-)
 from .pegasos_base import check_regularization, lambda_of
 
 MEGABYTE = 1e6

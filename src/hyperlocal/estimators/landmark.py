@@ -9,17 +9,18 @@ import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
-from ..clusters import fit_clusters, smoothed, smoothing_matrix
-from ..coding import Codes
-from ..gates import Gate, fit_gate
-from ..landmarks import LandmarkMap, check_landmarks, choose_landmarks
-from ..lifting import LiftedRows
-from ..losses import loss_values, margins
-from ..progress import EpochMonitor
+from ..data.arguments import check_flag, check_number
+from ..data.labelled import LabelledRows
+from ..gates.clusters import fit_clusters, smoothed, smoothing_matrix
+from ..gates.codes import Codes
+from ..gates.gate import Gate, fit_gate
+from ..maps.landmarks import LandmarkMap, check_landmarks, choose_landmarks
+from ..model.lifting import LiftedRows
+from ..model.losses import loss_values, margins
+from ..runtime.progress import EpochMonitor
+from ..runtime.threads import Workers
 from ..solvers import Problem, SolverResult, dual
-from ..solvers import kernel as kernels
-from ..threads import Workers
-from ..validation import LabelledRows, check_flag, check_number
+from ..solvers import libsvm as kernels
 from .clusterwise import ClusterwiseClassifier
 from .stability import BoundTerms
 from .stages import N_FOLDS, EarlierStage, StageClusters, StageTrainer

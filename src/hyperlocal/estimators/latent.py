@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ..data.arguments import check_number
+from ..data.checks import check_values
+from ..data.labelled import LabelledRows
+from ..runtime.threads import Workers, row_blocks
 from ..solvers import latent
-from ..threads import Workers, row_blocks
-from ..validation import LabelledRows, check_number, check_values
 from .learned_gate import (
     LearnedGateClassifier,
     Monitor,

@@ -12,21 +12,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..features import FeatureMap
-from ..held_out import split_held_out
-from ..progress import CallbackSupportMixin, EpochMonitor, with_callbacks
-from ..threads import Workers, row_blocks
-from ..validation import (
-    PENALTIES_NEED_SCALES,
-    LabelledRows,
-    check_labelled_rows,
-    check_n_jobs,
-    check_number,
-    check_rows,
-    make_generator,
-    merge_equal_rows,
-    warn_about_scales,
-)
+from ..data.arguments import check_n_jobs, check_number, make_generator
+from ..data.checks import PENALTIES_NEED_SCALES, check_labelled_rows, check_rows, warn_about_scales
+from ..data.labelled import LabelledRows, merge_equal_rows
+from ..data.splits import split_held_out
+from ..maps.base import FeatureMap
+from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
+from ..runtime.threads import Workers, row_blocks
 from .local_model import LocalModel
 
 ROWS_PER_PREDICTION_BLOCK = 4_096

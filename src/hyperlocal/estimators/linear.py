@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..code_space import CodeSpace
-from ..features import FeatureMap
-from ..gates import ConstantGate
+from ..gates.code_on import CodeSpace
+from ..gates.gate import ConstantGate
+from ..maps.base import FeatureMap
 from .local_model import LocalModel
 
 

@@ -9,17 +9,11 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..anchors import choose_anchors
-from ..gates import Gate, check_gate_arguments, fit_gate
-from ..threads import Workers
-from ..validation import (
-    check_flag,
-    check_n_jobs,
-    check_rows,
-    check_sample_weight,
-    make_generator,
-    warn_about_scales,
-)
+from ..data.arguments import check_flag, check_n_jobs, make_generator
+from ..data.checks import check_rows, check_sample_weight, warn_about_scales
+from ..gates.anchors import choose_anchors
+from ..gates.gate import Gate, check_gate_arguments, fit_gate
+from ..runtime.threads import Workers
 from .streamed import StreamedClassifier
 
 

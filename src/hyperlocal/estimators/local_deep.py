@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core, trees
-from ..rows import core_rows
-from ..solvers import local_deep
-from ..threads import Workers, row_blocks
-from ..validation import LabelledRows, check_flag, check_number, check_values
+from .. import _core
+from ..data.arguments import check_flag, check_number
+from ..data.checks import check_values
+from ..data.labelled import LabelledRows
+from ..data.rows import core_rows
+from ..gates import tree as trees
+from ..runtime.threads import Workers, row_blocks
+from ..solvers import trees as local_deep
 from .learned_gate import (
     LearnedGateClassifier,
     Monitor,
@@ -71,7 +74,8 @@ class LocalDeepSVC(LearnedGateClassifier):
     Attributes
     ----------
     tree_ : Tree or list of Tree
-        The tree, or the trees of all classes in their order; see :class:`hyperlocal.trees.Tree`.
+        The tree, or the trees of all classes in their order; see
+        :class:`hyperlocal.gates.tree.Tree`.
     depth_, alpha_, jitter_ : int, float, float
         As given or chosen.
     coef_ : ndarray of shape (n_nodes, n_columns, n_features)

@@ -15,15 +15,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..boundary_search import first_changes
-from ..code_space import CodeSpace
-from ..coding import Codes
-from ..explanation import BoundaryPoint, Explanation, Explanations
-from ..features import FeatureMap
-from ..gates import Gate
-from ..lifting import LiftedRows
-from ..threads import Workers, row_blocks
-from ..validation import check_rows
+from ..data.checks import check_rows
+from ..gates.code_on import CodeSpace
+from ..gates.codes import Codes
+from ..gates.gate import Gate
+from ..maps.base import FeatureMap
+from ..model.boundary import first_changes
+from ..model.explanation import BoundaryPoint, Explanation, Explanations
+from ..model.lifting import LiftedRows
+from ..runtime.threads import Workers, row_blocks
 
 ROWS_PER_PREDICTION_BLOCK = 32_768
 NUMBERS_PER_EXPLANATION_BLOCK = 1 << 22

@@ -11,19 +11,22 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.metrics import get_scorer
 
-from ..anchors import default_n_anchors
-from ..candidates import (
+from ..data.arguments import check_choice, check_flag, check_n_jobs, check_number, make_generator
+from ..data.checks import DISTANCES_NEED_SCALES, check_labelled_rows, warn_about_scales
+from ..data.labelled import LabelledRows, merge_equal_rows
+from ..gates.anchors import default_n_anchors
+from ..maps.transformer import transformed
+from ..model.explanation import Explanation
+from ..runtime.progress import EpochMonitor
+from ..runtime.threads import Workers
+from ..selection.candidates import (
     default_anchor_numbers,
     default_feature_maps,
     default_finalists,
     make_settings,
     sample_sizes,
 )
-from ..explanation import Explanation
-from ..features import transformed
-from ..progress import EpochMonitor
-from ..relevance import RelevanceScaler
-from ..selection import (
+from ..selection.search import (
     FIRST_COSTS,
     GivenFolds,
     Outcome,
@@ -33,21 +36,9 @@ from ..selection import (
     default_folds,
     results_table,
 )
-from ..threads import Workers
-from ..validation import (
-    DISTANCES_NEED_SCALES,
-    LabelledRows,
-    check_choice,
-    check_flag,
-    check_labelled_rows,
-    check_n_jobs,
-    check_number,
-    make_generator,
-    merge_equal_rows,
-    warn_about_scales,
-)
 from .local_model import LocalModel
 from .locally_linear import LocallyLinearSVC
+from .relevance import RelevanceScaler
 
 SEARCHES = ("halving", "grid")
 # What the model has that was chosen or is no concern of the search.

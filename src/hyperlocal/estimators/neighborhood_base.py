@@ -13,9 +13,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..cells import CellSearch
-from ..held_out import split_held_out
-from ..neighbors import (
+from ..data.arguments import check_choice, check_flag, check_n_jobs, check_number, make_generator
+from ..data.checks import check_labelled_rows, check_rows, warn_about_scales
+from ..data.labelled import LabelledRows, merge_equal_rows
+from ..data.rows import canonical, take_rows
+from ..data.splits import split_held_out
+from ..neighbors.cells import CellSearch
+from ..neighbors.covering import ROWS_PER_CENTRE, cover_rows
+from ..neighbors.search import (
     ALGORITHMS,
     ExactSearch,
     Neighbors,
@@ -24,24 +29,9 @@ from ..neighbors import (
     nearest_of_lists,
     without_self,
 )
-from ..progress import CallbackSupportMixin, EpochMonitor, with_callbacks
-from ..rows import take_rows
-from ..solvers.covering import ROWS_PER_CENTRE, cover_rows
-from ..solvers.neighborhood import KERNELS, KernelOptions, LocalSvms, NeighborhoodSolver
-from ..threads import Workers, row_blocks
-from ..validation import (
-    LabelledRows,
-    canonical,
-    check_choice,
-    check_flag,
-    check_labelled_rows,
-    check_n_jobs,
-    check_number,
-    check_rows,
-    make_generator,
-    merge_equal_rows,
-    warn_about_scales,
-)
+from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
+from ..runtime.threads import Workers, row_blocks
+from ..solvers.small_svms import KERNELS, KernelOptions, LocalSvms, NeighborhoodSolver
 from .first_look import check_first_look, classes_in_question, fit_first_look
 
 QUERIES_PER_BLOCK = 8192

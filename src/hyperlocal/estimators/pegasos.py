@@ -7,21 +7,19 @@ from typing import Any
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from ..losses import LOSSES
-from ..progress import with_callbacks
-from ..solvers import SolverResult
-from ..solvers.pegasos import PegasosProblem
-from ..threads import Workers
-from ..validation import (
+from ..data.arguments import check_choice, check_flag
+from ..data.checks import (
     PENALTIES_NEED_SCALES,
-    LabelledRows,
-    check_choice,
-    check_flag,
     check_known_classes,
     check_labelled_rows,
-    merge_equal_rows,
     warn_about_scales,
 )
+from ..data.labelled import LabelledRows, merge_equal_rows
+from ..model.losses import LOSSES
+from ..runtime.progress import with_callbacks
+from ..runtime.threads import Workers
+from ..solvers import SolverResult
+from ..solvers.pegasos import PegasosProblem
 from .linear import LinearModel
 from .local_model import _loss_is_log
 from .pegasos_base import PegasosEstimator

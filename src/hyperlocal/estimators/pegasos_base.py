@@ -8,18 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ..progress import CallbackSupportMixin, EpochMonitor
+from ..data.arguments import check_choice, check_flag, check_n_jobs, check_number, make_generator
+from ..data.labelled import LabelledRows
+from ..runtime.progress import CallbackSupportMixin, EpochMonitor
+from ..runtime.threads import Workers
 from ..solvers import SolverResult, pegasos
 from ..solvers.pegasos import PegasosProblem, PegasosState
-from ..threads import Workers
-from ..validation import (
-    LabelledRows,
-    check_choice,
-    check_flag,
-    check_n_jobs,
-    check_number,
-    make_generator,
-)
 
 # What a fresh fit must not find from an earlier one.
 FITTED_STATE = ("classes_", "regularization_", "_weights", "_state", "_stream_rng")

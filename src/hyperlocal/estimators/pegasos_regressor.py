@@ -8,19 +8,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..progress import with_callbacks
+from ..data.arguments import check_number
+from ..data.checks import PENALTIES_NEED_SCALES, check_rows, check_valued_rows, warn_about_scales
+from ..data.labelled import LabelledRows, merge_equal_rows
+from ..runtime.progress import with_callbacks
+from ..runtime.threads import Workers
 from ..solvers import pegasos
 from ..solvers.pegasos import PegasosProblem
-from ..threads import Workers
-from ..validation import (
-    PENALTIES_NEED_SCALES,
-    LabelledRows,
-    check_number,
-    check_rows,
-    check_valued_rows,
-    merge_equal_rows,
-    warn_about_scales,
-)
 from .pegasos_base import PegasosEstimator
 
 

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..balanced_kmeans import balanced_clusters
-from ..coding import Codes
-from ..features import FeatureMap
-from ..gates import Gate
+from ..data.arguments import check_number
+from ..data.labelled import LabelledRows
+from ..gates.balanced import balanced_clusters
+from ..gates.codes import Codes
+from ..gates.gate import Gate
+from ..maps.base import FeatureMap
+from ..runtime.threads import Workers
 from ..solvers import Problem, SolverResult
-from ..solvers import kernel as kernels
-from ..threads import Workers
-from ..validation import LabelledRows, check_number
+from ..solvers import libsvm as kernels
 from .clusterwise import ClusterwiseClassifier
 
 ROWS_FOR_COST = 256

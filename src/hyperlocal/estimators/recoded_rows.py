@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..coding import Codes
-from ..gates import Gate
-from ..losses import is_correct, loss_sum
+from ..data.labelled import LabelledRows
+from ..gates.codes import Codes
+from ..gates.gate import Gate
+from ..model.losses import is_correct, loss_sum
+from ..runtime.threads import Workers
 from ..solvers import Problem
 from ..solvers.anchor_descent import RESERVES, Look
-from ..threads import Workers
-from ..validation import LabelledRows
 from .base import LocallyLinearClassifier
 
 

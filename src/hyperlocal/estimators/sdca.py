@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..data.checks import PENALTIES_NEED_SCALES
+from ..data.labelled import LabelledRows
+from ..runtime.threads import Workers
 from ..solvers import SolverResult
-from ..threads import Workers
-from ..validation import PENALTIES_NEED_SCALES, LabelledRows
 from .base import LocallyLinearClassifier
 from .linear import LinearModel
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ..coding import Codes
-from ..gates import Gate
-from ..lifting import LiftedRows
-from ..rows import take_rows
+from ..data.labelled import LabelledRows
+from ..data.rows import take_rows
+from ..gates.codes import Codes
+from ..gates.gate import Gate
+from ..model.lifting import LiftedRows
 from ..solvers import Problem, SolverResult
-from ..validation import LabelledRows
 
 N_FOLDS = 5
 # A score is made so many times as large as a projection. By held-out training rows of SVMGUIDE1 and

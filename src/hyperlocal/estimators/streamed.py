@@ -20,26 +20,25 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..anchors import rows_to_sample
-from ..coding import Codes
-from ..features import ROWS_FOR_PRINCIPAL_AXES
-from ..lifting import LiftedRows
-from ..progress import EpochMonitor, with_callbacks
-from ..row_store import NumberFile, Ranges, RowStore, deal_chunks, open_store, single_rows
-from ..solvers import Problem, SolverResult, block_descent, sgd
-from ..threads import Workers, read_ahead, row_blocks
-from ..validation import (
-    LabelledRows,
+from ..data.arguments import check_number, make_generator
+from ..data.checks import (
     check_block,
     check_known_classes,
-    check_number,
     check_values,
     class_weights_by_mass,
-    make_generator,
-    merge_equal_rows,
     require_two_classes,
     warn_about_scales,
 )
+from ..data.labelled import LabelledRows, merge_equal_rows
+from ..data.row_store import NumberFile, Ranges, RowStore, deal_chunks, open_store, single_rows
+from ..gates.anchors import rows_to_sample
+from ..gates.codes import Codes
+from ..maps.quadratic import ROWS_FOR_PRINCIPAL_AXES
+from ..model.lifting import LiftedRows
+from ..runtime.progress import EpochMonitor, with_callbacks
+from ..runtime.threads import Workers, read_ahead, row_blocks
+from ..solvers import Problem, SolverResult, sgd
+from ..solvers import blocks as block_descent
 from .base import LocallyLinearClassifier
 
 # About what a block takes in memory, and the next is read meanwhile: large enough that a pass over

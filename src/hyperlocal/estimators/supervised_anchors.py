@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ..coding import anchor_masses
-from ..gates import Gate
-from ..held_out import part_of
-from ..progress import EpochMonitor, JoinedEpochs
-from ..rows import core_rows
+from ..data.arguments import check_choice, check_flag, check_number
+from ..data.labelled import LabelledRows, part_of
+from ..data.rows import core_rows
+from ..gates.codes import anchor_masses
+from ..gates.gate import Gate
+from ..runtime.progress import EpochMonitor, JoinedEpochs
+from ..runtime.threads import Workers
 from ..solvers import Problem, SolverResult, anchor_descent, dual, sgd
 from ..solvers.anchor_descent import AnchorEpoch, LearnedAnchors, RightRows
-from ..threads import Workers
-from ..validation import LabelledRows, check_choice, check_flag, check_number
 from .base import LocallyLinearClassifier
 from .recoded_rows import RecodedRows
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..inspection import split_pipeline
+from ..model.inspection import split_pipeline
 from .plain import NotPlain, PlainModel, Step, plain_model
 
 OPSET = 18

@@ -24,17 +24,20 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from ..code_space import CodeSpace
-from ..coding import LOCALITY, RIDGE
 from ..estimators.latent import LatentLocallyLinearSVC
 from ..estimators.local_deep import LocalDeepSVC
 from ..estimators.local_model import LocalModel
-from ..features import AdditiveKernelMap, BiasOnlyMap, FeatureMap, QuadraticMap, TransformerMap
-from ..gates import ConstantGate, Gate
-from ..inspection import split_pipeline
-from ..landmarks import LandmarkMap
-from ..metric_learning import MEGM
-from ..relevance import RelevanceScaler
+from ..estimators.relevance import RelevanceScaler
+from ..gates.code_on import CodeSpace
+from ..gates.codes import LOCALITY, RIDGE
+from ..gates.gate import ConstantGate, Gate
+from ..maps.additive import AdditiveKernelMap
+from ..maps.base import BiasOnlyMap, FeatureMap
+from ..maps.landmarks import LandmarkMap
+from ..maps.quadratic import QuadraticMap
+from ..maps.transformer import TransformerMap
+from ..model.inspection import split_pipeline
+from ..neighbors.megm import MEGM
 
 
 @dataclass

@@ -2,22 +2,25 @@
 
 import hyperlocal
 
-from ..cells import CellSearch
-from ..clusters import ClustererGate
-from ..code_space import CodeSpace
+from ..data.labelled import LabelledRows, RowOrigin
 from ..estimators.stability import BoundTerms
 from ..estimators.stages import EarlierStage
-from ..features import AdditiveKernelMap, BiasOnlyMap, FeatureMap, QuadraticMap, TransformerMap
-from ..gates import ConstantGate, Gate
+from ..gates.clusters import ClustererGate
+from ..gates.code_on import CodeSpace
+from ..gates.gate import ConstantGate, Gate
 from ..kernels import Kernel
-from ..landmarks import LandmarkMap
-from ..neighbors import ExactSearch, TreeSearch
-from ..solvers import kernel as libsvm
+from ..maps.additive import AdditiveKernelMap
+from ..maps.base import BiasOnlyMap, FeatureMap
+from ..maps.landmarks import LandmarkMap
+from ..maps.quadratic import QuadraticMap
+from ..maps.transformer import TransformerMap
+from ..neighbors.cells import CellSearch
+from ..neighbors.search import ExactSearch, TreeSearch
+from ..solvers import libsvm
 from ..solvers.anchor_descent import AnchorEpoch
-from ..solvers.neighborhood import KernelOptions, LocalSvms
 from ..solvers.pegasos import PegasosState
 from ..solvers.sgd import SgdState
-from ..validation import LabelledRows, RowOrigin
+from ..solvers.small_svms import KernelOptions, LocalSvms
 
 _ESTIMATORS = [getattr(hyperlocal, name) for name in hyperlocal.__all__]
 _PARTS = [

@@ -36,7 +36,7 @@ from ..estimators.locally_linear_cv import LocallyLinearSVCCV
 from ..estimators.neighborhood import NeighborhoodSVC
 from ..estimators.profile import ProfileSVC
 from ..estimators.supervised_anchors import SupervisedAnchorSVC
-from ..metric_learning import MEGM
+from ..neighbors.megm import MEGM
 
 Settings = dict[str, Any]
 KERNEL_CACHE = 1000  # megabytes, for LIBSVM

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from ..model_size import count_numbers
+from ..export.sizes import count_numbers
 from .choosing import Choice, choose, error_percent, fit_quietly
 from .environment import machine, versions
 from .methods import METHODS, Settings, make_estimator

@@ -8,7 +8,7 @@ Each compiles one epoch (or none); the loop around it is Python, so that stoppin
 callbacks and Ctrl-C need no C++.
 """
 
-from .problem import Problem
+from ..model.problem import Problem
 from .result import SolverResult
 
 __all__ = ["Problem", "SolverResult"]

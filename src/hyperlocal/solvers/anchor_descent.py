@@ -25,14 +25,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _core
-from ..coding import Codes
-from ..gates import Gate, weighted_median
-from ..losses import conjugate_sums, is_correct
-from ..rows import core_rows
-from ..threads import MOST_ROWS_PER_BLOCK, row_blocks
+from ..data.rows import core_rows
+from ..gates.codes import Codes
+from ..gates.gate import Gate, weighted_median
+from ..model.losses import conjugate_sums, is_correct
+from ..model.problem import Problem, half_norm
+from ..runtime.threads import MOST_ROWS_PER_BLOCK, row_blocks
 from . import sgd
 from .dual import GAP, Descent, visit_order
-from .problem import Problem, half_norm
 
 _GATES = {
     np.dtype(np.float32): _core.MovingGateFloat32,

@@ -16,10 +16,10 @@ from collections.abc import Callable
 import numpy as np
 
 from .. import _core
-from ..lifting import LiftedRows
-from ..threads import row_blocks, split_evenly
+from ..model.lifting import LiftedRows
+from ..model.problem import Problem, squared_norms_by_column
+from ..runtime.threads import row_blocks, split_evenly
 from .newton import NewtonDescent, epochs_worth_it
-from .problem import Problem, squared_norms_by_column
 from .result import SolverResult
 
 _KINDS = {np.dtype(np.float32): _core.DualFloat32, np.dtype(np.float64): _core.DualFloat64}

@@ -19,9 +19,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import _core
+from ..data.rows import take_rows
 from ..kernels import Kernel
-from ..rows import take_rows
-from ..threads import Workers, row_blocks
+from ..runtime.threads import Workers, row_blocks
 from .pegasos import visit_orders
 
 ROWS_PER_BLOCK = 512

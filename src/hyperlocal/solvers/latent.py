@@ -15,8 +15,8 @@ import numpy as np
 from sklearn.utils.extmath import row_norms
 
 from .. import _core
-from ..rows import core_rows
-from ..threads import row_blocks
+from ..data.rows import core_rows
+from ..runtime.threads import row_blocks
 from .visits import visit_order
 
 NUMBERS_PER_BLOCK = 1 << 21

@@ -16,9 +16,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg.lapack import dposv
 
-from ..lifting import LiftedRows
-from ..losses import curvatures, loss_values, pulls
-from .problem import Problem
+from ..model.lifting import LiftedRows
+from ..model.losses import curvatures, loss_values, pulls
+from ..model.problem import Problem
 
 # The matrix is written out in double precision: 128 megabytes at most.
 MOST_NUMBERS = 1 << 24

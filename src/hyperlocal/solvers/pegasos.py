@@ -17,9 +17,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import _core
-from ..losses import epsilon_insensitive_losses, loss_sum, multinomial_losses
-from ..rows import core_rows
-from ..threads import Workers, row_blocks, split_evenly
+from ..data.rows import core_rows
+from ..model.losses import epsilon_insensitive_losses, loss_sum, multinomial_losses
+from ..runtime.threads import Workers, row_blocks, split_evenly
 from .result import SolverResult
 
 SAMPLINGS = ("permutation", "fixed_permutation", "replacement")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .problem import Problem
+from ..model.problem import Problem
 from .result import SolverResult
 
 MOST_NONZEROS = 20_000_000

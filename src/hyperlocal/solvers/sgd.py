@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..threads import split_evenly
-from .problem import Problem, half_norm
+from ..model.problem import Problem, half_norm
+from ..runtime.threads import split_evenly
 from .result import SolverResult
 
 ROWS_TO_TRY = 1_000

@@ -7,7 +7,7 @@ quadratic problem, solved exactly). The duality gap of the whole certifies the r
 
 Three things make rounds few:
 
-- rows that share anchors sit with the same member (:mod:`hyperlocal.partitioning`);
+- rows that share anchors sit with the same member (:mod:`hyperlocal.dask.partitioning`);
 - where members do share an anchor, each moves it with care: its curvature is multiplied by a
   stiffness of one over the member's part in that anchor (to the power ``care``);
 - members look ahead: they start from where the weights are heading, ``W + μ (W − W_before)``, with
@@ -25,10 +25,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..losses import conjugates_along, pulls
-from ..threads import row_blocks
+from ..model.losses import conjugates_along, pulls
+from ..model.problem import Problem, squared_norms_by_column
+from ..runtime.threads import row_blocks
 from .dual import Descent, Monitor
-from .problem import Problem, squared_norms_by_column
 from .result import SolverResult
 
 # Small parts are quick: more epochs between two exchanges. (Rows of a part, epochs.)

@@ -3,13 +3,7 @@
 Needs scikit-image (``pip install hyperlocal[vision]``), which is imported when a detector is used.
 """
 
-from .boxes import (
-    Detections,
-    match_detections,
-    overlaps,
-    precision_recall,
-    suppress_overlaps,
-)
+from .boxes import Detections, match_detections, overlaps, precision_recall, suppress_overlaps
 from .detector import WindowDetector
 
 __all__ = [

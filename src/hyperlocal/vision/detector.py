@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
+from ..data.arguments import check_number, make_generator
 from ..estimators.sdca import SDCASVC
-from ..validation import check_number, make_generator
 from .boxes import Detections, checked_boxes, overlaps, suppress_overlaps
 from .windows import Windows, checked_image
 

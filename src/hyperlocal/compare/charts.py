@@ -1,0 +1,212 @@
+"""The pictures of the page, as SVG text: error against prediction time, and decision regions."""
+
+from __future__ import annotations
+
+import colorsys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from math import ceil, floor, log10
+from typing import Any
+
+import numpy as np
+from sklearn.decomposition import PCA
+
+from ..datasets import is_sparse
+from .png import data_url
+from .report import Experiment, Outcome, Row
+
+GRID_WIDTH, GRID_HEIGHT = 120, 90  # pixels of the decision regions
+POINTS_SHOWN = 250
+ROWS_FOR_AXES = 5_000
+MAX_NUMBERS = 2**24  # of rows that are made dense to draw a picture
+REGION_ALPHA = 90
+LABEL_RADIUS = 10  # of the numbers beside the points
+# Told apart by most eyes, on white and on black; from Okabe and Ito, without black.
+COLOURS = [
+    (0, 114, 178), (230, 159, 0), (0, 158, 115), (204, 121, 167), (213, 94, 0), (86, 180, 233),
+    (240, 228, 66), (120, 94, 240), (150, 150, 150), (148, 80, 40),
+]  # fmt: skip
+
+
+def class_colours(n_classes: int) -> list[tuple[int, int, int]]:
+    """A colour for each class; more than ten go round the circle of hues."""
+    if n_classes <= len(COLOURS):
+        return COLOURS[:n_classes]
+    hues = (colorsys.hls_to_rgb(j / n_classes, 0.55, 0.65) for j in range(n_classes))
+    return [(round(255 * r), round(255 * g), round(255 * b)) for r, g, b in hues]
+
+
+def css_colour(colour: tuple[int, int, int]) -> str:
+    """A colour as style sheets write it."""
+    return "#{:02x}{:02x}{:02x}".format(*colour)
+
+
+# Error against time -------------------------------------------------------------------------------
+
+
+def pareto_front(rows: Sequence[Row]) -> list[int]:
+    """Numbers of the rows that no other beats in both error and time, the fastest first."""
+    measured = [j for j, row in enumerate(rows) if row.accuracy is not None]
+    measured.sort(key=lambda j: (rows[j].predict_microseconds or 0, -(rows[j].accuracy or 0)))
+    front: list[int] = []
+    for j in measured:
+        if not front or (rows[j].accuracy or 0) > (rows[front[-1]].accuracy or 0):
+            front.append(j)
+    return front
+
+
+def pareto_chart(rows: Sequence[Row]) -> str:
+    """Error (per cent) against microseconds per predicted row (logarithmic)."""
+    width, height, left, right, top, bottom = 480, 340, 52, 20, 16, 48
+    places = [
+        (j, log10(max(row.predict_microseconds or 0, 1e-3)), 100 * (1 - row.accuracy))
+        for j, row in enumerate(rows)
+        if row.accuracy is not None
+    ]
+    if not places:
+        return "<p>No method could be measured.</p>"
+    first, last = floor(min(x for _, x, _ in places)), ceil(max(x for _, x, _ in places))
+    last = max(last, first + 1)
+    ticks = _nice_ticks(max(error for _, _, error in places))
+
+    def at(x: float, error: float) -> tuple[float, float]:
+        across = left + (x - first) / (last - first) * (width - left - right)
+        return across, height - bottom - error / ticks[-1] * (height - top - bottom)
+
+    lines = [
+        f'<svg viewBox="0 0 {width} {height}" role="img" aria-labelledby="pareto-title">',
+        '<title id="pareto-title">Test error against prediction time, one numbered point for each '
+        "method; the figures are those of the table.</title>",
+    ]
+    for tick in ticks:
+        (x0, y), (x1, _) = at(first, tick), at(last, tick)
+        lines.append(f'<path class="grid" d="M{x0:.1f} {y:.1f}H{x1:.1f}"/>')
+        lines.append(f'<text class="tick" x="{x0 - 8:.1f}" y="{y + 4:.1f}" text-anchor="end">')
+        lines.append(f"{tick:g}</text>")
+    for power in range(first, last + 1):
+        (x, y0), (_, y1) = at(power, 0), at(power, ticks[-1])
+        lines.append(f'<path class="grid" d="M{x:.1f} {y0:.1f}V{y1:.1f}"/>')
+        lines.append(f'<text class="tick" x="{x:.1f}" y="{y0 + 18:.1f}" text-anchor="middle">')
+        lines.append(f"{10.0**power:g}</text>")
+    middle = (left + width - right) / 2
+    lines.append(
+        f'<text class="axis" x="{middle:.0f}" y="{height - 8}" text-anchor="middle">prediction '
+        'time, µs per row</text><text class="axis" transform="translate(14 '
+        f'{(height - bottom) / 2:.0f}) rotate(-90)" text-anchor="middle">test error, %</text>'
+    )
+    by_number = {j: at(x, error) for j, x, error in places}
+    front = pareto_front(rows)
+    corners = " ".join(f"{by_number[j][0]:.1f},{by_number[j][1]:.1f}" for j in front)
+    lines.append(f'<polyline class="front" points="{corners}"/>')
+    labels = _place_labels(list(by_number.values()), top, height - bottom)
+    for (j, (x, y)), (label_x, label_y) in zip(by_number.items(), labels, strict=True):
+        kind = "point best" if j in front else "point"
+        lines.append(
+            f'<g class="{kind}" data-model="{j}"><title>{escape(rows[j].method)}</title>'
+            f'<path d="M{x:.1f} {y:.1f}L{label_x:.1f} {label_y:.1f}"/>'
+            f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="4"/>'
+            f'<circle cx="{label_x:.1f}" cy="{label_y:.1f}" r="{LABEL_RADIUS}"/>'
+            f'<text x="{label_x:.1f}" y="{label_y + 4:.1f}" text-anchor="middle">{j + 1}</text></g>'
+        )
+    return "\n".join([*lines, "</svg>"])
+
+
+def _place_labels(
+    points: Sequence[tuple[float, float]], top: float, bottom: float
+) -> list[tuple[float, float]]:
+    """A place for the number of each point, above or below it, where no other number stands."""
+    placed: list[tuple[float, float]] = []
+    step = 2 * LABEL_RADIUS + 1
+    for x, y in points:
+        levels = (y + sign * (LABEL_RADIUS + 7 + k * step) for k in range(20) for sign in (-1, 1))
+        free = (
+            level
+            for level in levels
+            if top <= level <= bottom
+            and all((x - u) ** 2 + (level - v) ** 2 >= step**2 for u, v in placed)
+        )
+        placed.append((x, next(free, y)))
+    return placed
+
+
+def _nice_ticks(largest: float) -> list[float]:
+    """Round steps from zero to above the largest value."""
+    largest = max(largest, 0.1)
+    power = 10 ** floor(log10(largest))
+    step = next(s * power for s in (0.2, 0.25, 0.5, 1, 2) if 6 * s * power >= 1.05 * largest)
+    return [round(j * step, 6) for j in range(ceil(1.05 * largest / step) + 1)]
+
+
+# Decision regions ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Plane:
+    """The first two principal components of the training rows, and some test rows on them."""
+
+    grid: np.ndarray  #: rows of the plane, one for each pixel, line by line from the top
+    points: np.ndarray  #: places of the test rows in the picture, between 0 and 1
+    shown: np.ndarray  #: numbers of those test rows
+    variance: tuple[float, float]  #: parts of the variance along the two axes
+
+
+def find_plane(experiment: Experiment, seed: int) -> Plane | None:
+    """The plane of the pictures; None if there is none or the rows are too wide for it."""
+    n_features = experiment.X_train.shape[1]
+    n_grid = GRID_WIDTH * GRID_HEIGHT
+    if n_features < 2 or n_features * n_grid > MAX_NUMBERS or experiment.X_train.shape[0] < 3:
+        return None
+    rng = np.random.default_rng(seed)
+    train = _some_rows(experiment.X_train, min(ROWS_FOR_AXES, MAX_NUMBERS // n_features), rng)[0]
+    test, shown = _some_rows(experiment.X_test, POINTS_SHOWN, rng)
+    pca = PCA(2, svd_solver="full" if n_features < 500 else "randomized", random_state=seed)
+    pca.fit(train)
+    places = pca.transform(test)
+    low, high = places.min(axis=0), places.max(axis=0)
+    margin = 0.06 * np.maximum(high - low, 1e-9)
+    low, high = low - margin, high + margin
+    across, down = np.meshgrid(
+        low[0] + (high[0] - low[0]) * (np.arange(GRID_WIDTH) + 0.5) / GRID_WIDTH,
+        high[1] - (high[1] - low[1]) * (np.arange(GRID_HEIGHT) + 0.5) / GRID_HEIGHT,
+    )
+    grid = pca.inverse_transform(np.column_stack([across.ravel(), down.ravel()]))
+    points = (places - low) / (high - low)
+    points[:, 1] = 1 - points[:, 1]
+    first, second = pca.explained_variance_ratio_
+    return Plane(grid.astype(train.dtype), points, shown, (float(first), float(second)))
+
+
+def _some_rows(X: Any, most: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    chosen = np.arange(X.shape[0])
+    if len(chosen) > most:
+        chosen = np.sort(rng.choice(len(chosen), most, replace=False))
+    rows = X[chosen]
+    return (rows.toarray() if is_sparse(rows) else rows), chosen
+
+
+def boundary_chart(
+    number: int, outcome: Outcome, experiment: Experiment, plane: Plane, classes: np.ndarray
+) -> str:
+    """What the model says on the plane, and test rows projected to it; wrong ones have a ring."""
+    if outcome.predicted is None:
+        return ""
+    width, height = 480, 360
+    colours = class_colours(len(classes))
+    regions = np.searchsorted(classes, outcome.model.predict(plane.grid))
+    picture = data_url(regions.reshape(GRID_HEIGHT, GRID_WIDTH), colours, REGION_ALPHA)
+    right = outcome.predicted == experiment.y_test
+    lines = [
+        f'<svg viewBox="0 0 {width} {height}" role="img" aria-labelledby="plane-{number}">',
+        f'<title id="plane-{number}">Decision regions of {escape(outcome.row.method)} on the plane '
+        f"of the first two principal components, with {len(plane.shown)} test rows.</title>",
+        f'<image href="{picture}" width="{width}" height="{height}" preserveAspectRatio="none"/>',
+    ]
+    for place, row in zip(plane.points, plane.shown, strict=True):
+        colour = css_colour(colours[int(np.searchsorted(classes, experiment.y_test[row]))])
+        kind = "" if right[row] else ' class="wrong"'
+        lines.append(
+            f'<circle{kind} cx="{width * place[0]:.1f}" cy="{height * place[1]:.1f}" '
+            f'r="{3.5 if right[row] else 5}" fill="{colour}"/>'
+        )
+    return "\n".join([*lines, "</svg>"])

@@ -1,0 +1,54 @@
+"""Checks of arguments: each error names the argument and what it may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+
+def check_choice(name: str, value: Any, choices: Iterable[Any]) -> None:
+    """Raise a ValueError that names the argument unless ``value`` is one of ``choices``."""
+    choices = list(choices)
+    if not (isinstance(value, str) or value is None) or value not in choices:
+        raise ValueError(f"{name} must be one of {choices}, not {value!r}.")
+
+
+def check_number(
+    name: str, value: Any, *, integer: bool = False, above: float = 0, inclusive: bool = False
+) -> None:
+    """Raise unless ``value`` is a finite number (or integer) above a bound."""
+    kind = Integral if integer else Real
+    word = "an integer" if integer else "a number"
+    bound = f"{'at least' if inclusive else 'greater than'} {above:g}"
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, kind):
+        raise TypeError(f"{name} must be {word} {bound}, not {value!r}.")
+    number = float(value)
+    in_range = number >= above if inclusive else number > above
+    if not (in_range and np.isfinite(number)):
+        raise ValueError(f"{name} must be {word} {bound}, not {value!r}.")
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Raise a TypeError that names the argument unless ``value`` is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False, not {value!r}.")
+
+
+def check_n_jobs(n_jobs: Any) -> None:
+    """Raise unless ``n_jobs`` is None or an integer other than zero."""
+    if n_jobs is None:
+        return
+    if isinstance(n_jobs, (bool, np.bool_)) or not isinstance(n_jobs, Integral):
+        raise TypeError(f"n_jobs must be None or an integer, not {n_jobs!r}.")
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0; give a number of threads, or -1 for all cores.")
+
+
+def make_generator(random_state: Any) -> np.random.Generator:
+    """A numpy Generator seeded by what scikit-learn takes as ``random_state``."""
+    state = check_random_state(random_state)
+    return np.random.default_rng(state.randint(np.iinfo(np.int32).max))

@@ -1,0 +1,240 @@
+"""The border: what users give becomes contiguous arrays and label codes, or a clear error."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import assert_all_finite
+from sklearn.utils.extmath import row_norms
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from .labelled import LabelledRows, RowOrigin
+from .rows import FLOATS, canonical
+
+SCALE_RATIO_TO_WARN = 1e5
+DISTANCES_NEED_SCALES = "Local models depend on distances"
+PENALTIES_NEED_SCALES = (
+    "The penalty keeps all weights alike small, so features of a small range are hardly used, and "
+    "the solver takes many more epochs"
+)
+ROWS_TO_LOOK_AT = 10_000
+
+
+def check_rows(estimator: Any, X: Any, *, reset: bool, values: bool = True) -> Any:
+    """Validate feature rows: float32 or float64, dense in C order or canonical CSR.
+
+    With ``values=False`` the caller calls ``check_values``, block by block while rows are in the
+    cache, or finds on its way that they are fine.
+    """
+    rules = {**_array_rules(), "ensure_all_finite": values}
+    X = canonical(validate_data(estimator, X, reset=reset, **rules))
+    if values:
+        _check_magnitude(X)
+    return X
+
+
+def check_values(X: Any) -> None:
+    """Raise where rows are not finite, or so large that their products overflow."""
+    assert_all_finite(X, input_name="X")
+    _check_magnitude(X)
+
+
+def check_labelled_rows(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    class_weight: Any = None,
+    *,
+    classes: np.ndarray | None = None,
+    reset: bool = True,
+) -> LabelledRows:
+    """Validate rows, labels and weights; rows of weight zero are left out.
+
+    ``classes`` gives the labels beforehand (``partial_fit``), else they are found in ``y``.
+    """
+    X, y = _check_rows_and_labels(estimator, X, y, reset)
+    X, y, weights, origin = _without_weightless(X, y, check_sample_weight(sample_weight, len(y)))
+    classes, target = _encode_labels(y, classes)
+    if class_weight is not None:
+        masses = np.bincount(target, weights=weights, minlength=len(classes))
+        weights = weights * class_weights_by_mass(class_weight, classes, masses)[target]
+    return LabelledRows(X, target, classes, weights, origin)
+
+
+def check_block(
+    estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, reset: bool
+) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Validate a block of more labelled rows; those of weight zero are left out, if need be all."""
+    X, y = _check_rows_and_labels(estimator, X, y, reset)
+    weights = check_sample_weight(sample_weight, len(y), all_rows=False)
+    X, y, weights, _ = _without_weightless(X, y, weights)
+    return X, y, weights
+
+
+def _check_rows_and_labels(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
+    X, y = validate_data(estimator, X, y, reset=reset, **_array_rules())
+    X = canonical(X)
+    _check_magnitude(X)
+    _check_labels(y)
+    return X, y
+
+
+def check_valued_rows(
+    estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, reset: bool = True
+) -> LabelledRows:
+    """Validate rows of a regression; ``classes`` are the distinct values of ``y``."""
+    X, y = validate_data(estimator, X, y, reset=reset, y_numeric=True, **_array_rules())
+    X = canonical(X)
+    _check_magnitude(X)
+    X, y, weights, origin = _without_weightless(X, y, check_sample_weight(sample_weight, len(y)))
+    values, target = np.unique(y.astype(X.dtype, copy=False), return_inverse=True)
+    return LabelledRows(X, target.astype(np.int32), values, weights, origin)
+
+
+def _without_weightless(
+    X: Any, y: np.ndarray, weights: np.ndarray
+) -> tuple[Any, np.ndarray, np.ndarray, RowOrigin | None]:
+    if weights.all():
+        return X, y, weights, None
+    is_kept = weights > 0
+    origin = RowOrigin(np.maximum(np.cumsum(is_kept) - 1, 0), is_kept.astype(np.float64))
+    return canonical(X[is_kept]), y[is_kept], weights[is_kept], origin
+
+
+def check_known_classes(classes: Any, fitted: np.ndarray | None) -> np.ndarray:
+    """Labels that ``partial_fit`` may meet: those given, or those of its first call."""
+    if classes is None:
+        if fitted is None:
+            raise ValueError("classes must be given at the first call of partial_fit.")
+        return fitted
+    known = np.unique(classes)
+    if len(known) < 2:
+        raise ValueError("classes must name at least two classes.")
+    if fitted is not None and not np.array_equal(known, fitted):
+        raise ValueError(
+            f"classes={known.tolist()} differ from those of the first call, {fitted.tolist()}."
+        )
+    return known
+
+
+def _check_labels(y: np.ndarray) -> None:
+    try:
+        check_classification_targets(y)
+    except TypeError as error:  # labels are sorted
+        raise TypeError("y mixes labels of different types; give labels of one type.") from error
+
+
+def _array_rules() -> dict[str, Any]:
+    return {
+        "accept_sparse": "csr",
+        "dtype": list(FLOATS),
+        "order": "C",
+        "accept_large_sparse": True,
+    }
+
+
+def _check_magnitude(X: Any) -> None:
+    """Raise where products of features overflow: norms would be infinite, scores NaN."""
+    with np.errstate(over="ignore"):
+        largest = float(row_norms(X, squared=True).max())
+    if largest >= math.sqrt(np.finfo(X.dtype).max):
+        raise ValueError(
+            f"X holds rows of norm {math.sqrt(largest):.0e}; their products overflow in {X.dtype}. "
+            "Scale the features first, for instance with make_pipeline(StandardScaler(), ...)."
+        )
+
+
+def check_sample_weight(sample_weight: Any, n_rows: int, *, all_rows: bool = True) -> np.ndarray:
+    """Weights as float64; raises on a wrong shape, negative, non-finite or all-zero weights.
+
+    Where these are not ``all_rows``, all may be zero.
+    """
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weights = np.asarray(sample_weight)
+    if weights.dtype.kind not in "biuf":
+        raise TypeError(f"sample_weight must hold real numbers, not values of {weights.dtype}.")
+    weights = weights.astype(np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}; it needs one weight per row: ({n_rows},)."
+        )
+    if not np.isfinite(weights).all():
+        raise ValueError("sample_weight contains NaN or infinity; give finite weights.")
+    if (weights < 0).any():
+        raise ValueError("sample_weight contains negative weights; give weights of at least 0.")
+    if all_rows and not weights.any():
+        raise ValueError("sample_weight is zero for every row; give some row a positive weight.")
+    return weights
+
+
+def _encode_labels(y: np.ndarray, classes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    if classes is None:
+        classes, target = np.unique(y, return_inverse=True)
+        require_two_classes(classes)
+        return classes, target.astype(np.int32)
+    position = np.clip(np.searchsorted(classes, y), 0, len(classes) - 1)
+    unknown = classes[position] != y
+    if unknown.any():
+        raise ValueError(
+            f"y contains labels that are not in classes: {np.unique(y[unknown]).tolist()}. "
+            "Name all labels in classes at the first call of partial_fit."
+        )
+    return classes, position.astype(np.int32)
+
+
+def require_two_classes(classes: np.ndarray, where: str = "y") -> None:
+    """Raise where rows of positive weight have one class only."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"{where} has one class only, {classes.tolist()[0]!r} (rows of weight zero do not "
+            "count); a classifier needs at least two classes."
+        )
+
+
+def class_weights_by_mass(class_weight: Any, classes: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    """One weight per class, given the summed weights of the classes' rows."""
+    if isinstance(class_weight, dict):
+        weights = _weights_by_label(class_weight, classes.tolist())
+    elif isinstance(class_weight, str) and class_weight == "balanced":
+        present = mass > 0
+        weights = np.ones(len(classes))
+        weights[present] = mass.sum() / (np.count_nonzero(present) * mass[present])
+    else:
+        raise ValueError(f"class_weight must be a dict, 'balanced' or None, not {class_weight!r}.")
+    if (weights <= 0).any() or not np.isfinite(weights).all():
+        raise ValueError("class_weight must give every class a positive, finite weight.")
+    return weights
+
+
+def _weights_by_label(class_weight: dict[Any, float], labels: list[Any]) -> np.ndarray:
+    unknown = [label for label in class_weight if label not in labels]
+    if unknown and any(label not in class_weight for label in labels):
+        raise ValueError(f"class_weight names {unknown}, but the classes in y are {labels}.")
+    return np.array([class_weight.get(label, 1.0) for label in labels], dtype=float)
+
+
+def warn_about_scales(X: Any, why: str = DISTANCES_NEED_SCALES) -> None:
+    """Warn where features have wildly different ranges, and say why that matters."""
+    X = X[:ROWS_TO_LOOK_AT]
+    if sp.issparse(X):
+        ranges = abs(X).max(axis=0).toarray().ravel()
+    else:
+        ranges = X.max(axis=0) - X.min(axis=0)
+    ranges = ranges[ranges > 0]
+    if len(ranges) and ranges.max() > SCALE_RATIO_TO_WARN * ranges.min():
+        warnings.warn(
+            f"The ranges of X's features differ by a factor of {ranges.max() / ranges.min():.0e}. "
+            f"{why}: scale the features first, for instance with "
+            "make_pipeline(StandardScaler(), ...).",
+            UserWarning,
+            stacklevel=3,
+        )

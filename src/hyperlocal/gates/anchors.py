@@ -1,0 +1,242 @@
+"""Where local models sit: k-means centres, random rows, or points given by the user."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.cluster import kmeans_plusplus
+from sklearn.utils import check_array
+
+from ..data.arguments import check_choice, check_number
+from ..data.labelled import row_keys
+from ..data.rows import FLOATS, core_rows, take_rows
+from ..runtime.threads import Workers
+from .codes import encode
+
+ANCHOR_KINDS = ("kmeans", "random")
+
+# k-means sees at least this many rows, and at least this many per anchor.
+SAMPLE_ROWS = 16_384
+SAMPLE_ROWS_PER_ANCHOR = 64
+SEED_ROWS = 2_048
+SEED_ROWS_PER_ANCHOR = 8
+MAX_LLOYD_STEPS = 20
+LLOYD_TOLERANCE = 1e-3
+# Where borders of clusters matter, small data get several starts, each run to the end.
+ROWS_TIMES_CLUSTERS_OF_SMALL_DATA = 1 << 19
+CAREFUL_STARTS = 5
+CAREFUL_STEPS = 200
+CAREFUL_TOLERANCE = 1e-6
+
+
+def check_anchors(n_anchors: Any, anchors: Any, n_neighbors: int) -> None:
+    """Raise unless the arguments that choose anchors make sense together."""
+    if isinstance(anchors, str) or anchors is None:
+        check_choice("anchors", anchors, ANCHOR_KINDS)
+    elif sp.issparse(anchors):
+        raise TypeError("anchors must be a dense array; call anchors.toarray() first.")
+    elif np.ndim(anchors) != 2:
+        raise ValueError(
+            f"anchors must be 'kmeans', 'random' or a 2-D array with one anchor per row, "
+            f"not an array of {np.ndim(anchors)} dimensions."
+        )
+    elif len(anchors) < n_neighbors:
+        raise ValueError(
+            f"n_neighbors={n_neighbors} is larger than the number of anchors given, "
+            f"{len(anchors)}; lower n_neighbors or give more anchors."
+        )
+    if isinstance(n_anchors, str):
+        check_choice("n_anchors", n_anchors, ["auto"])
+        return
+    check_number("n_anchors", n_anchors, integer=True, above=1, inclusive=True)
+    if n_neighbors > n_anchors:
+        raise ValueError(
+            f"n_neighbors={n_neighbors} is larger than n_anchors={n_anchors}; "
+            "lower n_neighbors or raise n_anchors."
+        )
+
+
+def default_n_anchors(n_distinct: float) -> int:
+    """``max(8, √N/4)`` and at most N/8, for N distinct rows.
+
+    Examples
+    --------
+    >>> from hyperlocal.gates.anchors import default_n_anchors
+    >>> [default_n_anchors(n) for n in (5, 100, 1_000, 10_000, 1_000_000)]
+    [1, 8, 8, 25, 250]
+    """
+    wanted = max(8, round(math.sqrt(n_distinct) / 4))
+    return max(1, min(wanted, int(n_distinct) // 8))
+
+
+def rows_to_sample(n_anchors: Any, least: int | None = None) -> int:
+    """How many rows are enough to place anchors; at least ``least``, by default 16,384.
+
+    Examples
+    --------
+    >>> from hyperlocal.gates.anchors import rows_to_sample
+    >>> rows_to_sample("auto"), rows_to_sample(1_000), rows_to_sample(10, least=20_000)
+    (16384, 64000, 20000)
+    """
+    least = SAMPLE_ROWS if least is None else least
+    if isinstance(n_anchors, str):
+        return least
+    return max(least, SAMPLE_ROWS_PER_ANCHOR * n_anchors)
+
+
+def choose_anchors(
+    X: Any,
+    sample_weight: np.ndarray,
+    kind: Any,
+    n_anchors: Any,
+    rng: np.random.Generator,
+    workers: Workers,
+    *,
+    argument: str = "n_anchors",
+    default: Callable[[float], int] = default_n_anchors,
+    careful: bool = False,
+    n_rows: int | None = None,
+) -> np.ndarray:
+    """Place anchors for rows ``X``.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n_rows, n_features)
+    sample_weight : ndarray of shape (n_rows,)
+    kind : "kmeans", "random" or array of shape (n_anchors, n_features)
+    n_anchors : int or "auto"
+    rng : numpy Generator
+    workers : Workers
+    argument : str
+        What the user calls ``n_anchors``.
+    default : callable
+        The number of anchors that "auto" means for so many distinct rows.
+    careful : bool
+        Small data: the best of several runs of k-means.
+    n_rows : int or None
+        Where ``X`` is a sample: of how many rows.
+
+    Returns
+    -------
+    ndarray of shape (n_anchors, n_features), dtype of X
+    """
+    if not isinstance(kind, str):
+        return _given_anchors(kind, n_anchors, X)
+    n_wanted = rows_to_sample(n_anchors)
+    sample, weights, distinct_share = _distinct_sample(X, sample_weight, n_wanted, rng)
+    n_distinct = sample.shape[0]
+    if n_anchors == "auto":
+        n_anchors = min(default(distinct_share * (n_rows or X.shape[0])), n_distinct)
+    if n_anchors > n_distinct:
+        warnings.warn(
+            f"{argument}={n_anchors} is larger than the number of distinct rows, {n_distinct}; "
+            f"{n_distinct} {argument.removeprefix('n_')} are used (and at most that many "
+            "neighbours).",
+            UserWarning,
+            stacklevel=4,
+        )
+        n_anchors = n_distinct
+    if kind == "random":
+        chosen = np.sort(rng.choice(n_distinct, n_anchors, replace=False))
+        return _dense(take_rows(sample, chosen))
+    if careful and n_distinct * n_anchors <= ROWS_TIMES_CLUSTERS_OF_SMALL_DATA:
+        runs = [
+            _kmeans(sample, weights, n_anchors, rng, workers, CAREFUL_STEPS, CAREFUL_TOLERANCE)
+            for _ in range(CAREFUL_STARTS)
+        ]
+        return min(runs, key=lambda run: run[1])[0]
+    return _kmeans(sample, weights, n_anchors, rng, workers)[0]
+
+
+def _given_anchors(given: Any, n_anchors: Any, X: Any) -> np.ndarray:
+    anchors = check_array(given, dtype=list(FLOATS), order="C", input_name="anchors")
+    if anchors.shape[1] != X.shape[1]:
+        raise ValueError(
+            f"anchors have {anchors.shape[1]} columns, but rows are coded on {X.shape[1]}; "
+            "give anchors in the space that code_on names."
+        )
+    if n_anchors != "auto" and n_anchors != len(anchors):
+        raise ValueError(
+            f"n_anchors={n_anchors} but {len(anchors)} anchors are given; "
+            "leave n_anchors at 'auto' when anchors is an array."
+        )
+    return np.ascontiguousarray(anchors, dtype=X.dtype)
+
+
+def _dense(X: Any) -> np.ndarray:
+    return np.ascontiguousarray(X.toarray() if sp.issparse(X) else X)
+
+
+def _distinct_sample(
+    X: Any, sample_weight: np.ndarray, n_wanted: int, rng: np.random.Generator
+) -> tuple[Any, np.ndarray, float]:
+    """Distinct rows of a sample, their summed weights, and distinct rows per row of ``X``.
+
+    Equal rows are merged and ordered by content: a row of weight two and the same row twice are
+    then the same data to everything that follows.
+    """
+    n_rows = X.shape[0]
+    if n_rows > n_wanted:
+        chosen = np.sort(rng.choice(n_rows, n_wanted, replace=False))
+        X, sample_weight = take_rows(X, chosen), sample_weight[chosen]
+    _, first, inverse = np.unique(row_keys(X), return_index=True, return_inverse=True)
+    weights = np.bincount(inverse.ravel(), weights=sample_weight)
+    share = len(first) / min(n_rows, n_wanted)
+    return take_rows(X, first), weights, share
+
+
+def _kmeans(
+    X: Any,
+    weights: np.ndarray,
+    n_clusters: int,
+    rng: np.random.Generator,
+    workers: Workers,
+    max_steps: int = MAX_LLOYD_STEPS,
+    tolerance: float = LLOYD_TOLERANCE,
+) -> tuple[np.ndarray, float]:
+    """Lloyd's algorithm from k-means++ seeds over distinct rows; centres and last known inertia."""
+    if n_clusters == 1:
+        mean = weights @ X / weights.sum()
+        return np.ascontiguousarray(mean, dtype=X.dtype).reshape(1, -1), 0.0
+    centres = _seeds(X, weights, n_clusters, rng)
+    rows = core_rows(X)
+    previous = np.inf
+    for _ in range(max_steps):
+        nearest = encode(X, centres, 1, "hard", workers)
+        distances = nearest.distances[:, 0].astype(np.float64)
+        inertia = float(weights @ distances)
+        if previous - inertia <= tolerance * inertia:
+            break
+        previous = inertia
+        sums, masses = np.zeros(centres.shape), np.zeros(n_clusters)
+        rows.group_sums(nearest.anchors[:, 0].copy(), weights, sums, masses)
+        centres = _move_centres(X, sums, masses, distances)
+    return centres, previous
+
+
+def _seeds(X: Any, weights: np.ndarray, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    n_wanted = max(SEED_ROWS, SEED_ROWS_PER_ANCHOR * n_clusters)
+    if X.shape[0] > n_wanted:
+        chosen = np.sort(rng.choice(X.shape[0], n_wanted, replace=False))
+        X, weights = take_rows(X, chosen), weights[chosen]
+    seed = int(rng.integers(np.iinfo(np.int32).max))
+    _, chosen = kmeans_plusplus(X, n_clusters, sample_weight=weights, random_state=seed)
+    return _dense(take_rows(X, chosen))
+
+
+def _move_centres(
+    X: Any, sums: np.ndarray, masses: np.ndarray, distances: np.ndarray
+) -> np.ndarray:
+    """Means of the clusters; empty ones move to the rows that are farthest from their centre."""
+    empty = np.flatnonzero(masses == 0)
+    masses[empty] = 1
+    centres = (sums / masses[:, None]).astype(X.dtype)
+    if len(empty):
+        farthest = np.argsort(-distances, kind="stable")[: len(empty)]
+        centres[empty] = _dense(take_rows(X, farthest))
+    return centres

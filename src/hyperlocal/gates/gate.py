@@ -1,0 +1,140 @@
+"""The gate γ(x): which local models speak at a row, and how loudly.
+
+A gate is a set of anchors, a coding and its sharpness; it turns rows into
+``(anchor indices, weights)``, ``k`` of each per row, weights summing to one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..data.arguments import check_choice, check_number
+from ..data.rows import take_rows
+from ..runtime.threads import Workers
+from .anchors import check_anchors
+from .codes import CODINGS, Codes, encode
+
+ROWS_FOR_BETA = 16_384
+
+
+def check_gate_arguments(estimator: Any) -> None:
+    """Raise unless the arguments that describe a gate make sense together."""
+    check_number("n_neighbors", estimator.n_neighbors, integer=True, above=1, inclusive=True)
+    check_choice("coding", estimator.coding, CODINGS)
+    n_neighbors = 1 if estimator.coding == "hard" else estimator.n_neighbors
+    check_anchors(estimator.n_anchors, estimator.anchors, n_neighbors)
+    if isinstance(estimator.beta, str):
+        check_choice("beta", estimator.beta, ["auto"])
+    else:
+        check_number("beta", estimator.beta)
+
+
+@dataclass
+class Gate:
+    """A fitted gate.
+
+    Attributes
+    ----------
+    anchors : ndarray of shape (n_anchors, n_features)
+    n_neighbors : int
+        Active anchors per row.
+    coding : str
+        One of ``hyperlocal.gates.codes.CODINGS``.
+    beta : float
+        Sharpness of the soft coding: ``γ_j ∝ exp(−β‖x − v_j‖²)``.
+    """
+
+    anchors: np.ndarray
+    n_neighbors: int
+    coding: str
+    beta: float = 1.0
+
+    @property
+    def n_anchors(self) -> int:
+        """Number of anchors."""
+        return self.anchors.shape[0]
+
+    def encode(self, X: Any, workers: Workers, n_reserves: int = 0) -> Codes:
+        """Code the rows of ``X``; with ``n_reserves``, name the anchors that come next."""
+        return encode(
+            X, self.anchors, self.n_neighbors, self.coding, workers, beta=self.beta,
+            n_reserves=n_reserves,
+        )  # fmt: skip
+
+
+class ConstantGate(Gate):
+    """One anchor, nowhere in particular, that always speaks: what it gates is a linear model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.gates.gate import ConstantGate
+    >>> from hyperlocal.runtime.threads import Workers
+    >>> ConstantGate().encode(np.zeros((2, 5)), Workers()).weights.tolist()
+    [[1.0], [1.0]]
+    """
+
+    def __init__(self) -> None:
+        super().__init__(np.empty((1, 0)), 1, "hard")
+
+    def encode(self, X: Any, workers: Workers, n_reserves: int = 0) -> Codes:
+        """The one anchor with weight one for every row."""
+        shape = (X.shape[0], 1)
+        return Codes(np.zeros(shape, np.int32), np.ones(shape, X.dtype), np.zeros(shape, X.dtype))
+
+
+def fit_gate(
+    X: Any,
+    sample_weight: np.ndarray,
+    anchors: np.ndarray,
+    n_neighbors: int,
+    coding: str,
+    beta: Any,
+    rng: np.random.Generator,
+    workers: Workers,
+) -> Gate:
+    """Make a gate on given anchors; ``beta="auto"`` is found from the rows' distances."""
+    n_neighbors = 1 if coding == "hard" else min(n_neighbors, len(anchors))
+    if beta == "auto":
+        beta = _typical_beta(X, sample_weight, anchors, n_neighbors, rng, workers)
+    return Gate(anchors, n_neighbors, coding, float(beta))
+
+
+def _typical_beta(
+    X: Any,
+    sample_weight: np.ndarray,
+    anchors: np.ndarray,
+    n_neighbors: int,
+    rng: np.random.Generator,
+    workers: Workers,
+) -> float:
+    """One over the median gap between the nearest and the (k/2)-th nearest squared distance."""
+    if n_neighbors == 1:
+        return 1.0
+    if X.shape[0] > ROWS_FOR_BETA:
+        chosen = np.sort(rng.choice(X.shape[0], ROWS_FOR_BETA, replace=False))
+        X, sample_weight = take_rows(X, chosen), sample_weight[chosen]
+    distances = encode(X, anchors, n_neighbors, "hard", workers).distances.astype(np.float64)
+    gaps = distances[:, max(2, n_neighbors // 2) - 1] - distances[:, 0]
+    typical = weighted_median(gaps, sample_weight)
+    if typical <= 0:  # most rows are equally far from several anchors
+        typical = float(np.average(gaps, weights=sample_weight))
+    return 1.0 / typical if typical > 0 else 1.0
+
+
+def weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
+    """The smallest value that has at least half of the weight at or below it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.gates.gate import weighted_median
+    >>> weighted_median(np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 5.0]))
+    2.0
+    """
+    order = np.argsort(values, kind="stable")
+    mass = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(mass, 0.5 * mass[-1])])

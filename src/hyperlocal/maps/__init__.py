@@ -1,0 +1,5 @@
+"""Feature maps φ(x): what a local model sees of a row.
+
+Each map knows how to store mapped rows, how to hand them to the compiled core, and how to state
+weights on φ(x) as weights on the input's features.
+"""

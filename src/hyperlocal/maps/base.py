@@ -1,0 +1,71 @@
+"""Feature maps φ(x): what a local model sees of a row.
+
+A map knows how to hand mapped rows to the compiled core and, where it can, how to state weights on
+φ(x) as weights on the input's own features. Any scikit-learn transformer serves as a map.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..data.rows import core_rows
+
+
+class FeatureMap:
+    """The identity; base of all maps."""
+
+    #: Whether weights on φ(x) can be stated as weights on the input's features.
+    explains_input = True
+
+    def fit(self, X: Any, y: Any, sample_weight: np.ndarray, rng: np.random.Generator) -> Any:
+        """Learn what the map needs from training rows."""
+        self.n_features_in = X.shape[1]
+        return self
+
+    @property
+    def n_features_out(self) -> int:
+        """Number of mapped features ``p``."""
+        return self.n_features_in
+
+    def stored(self, X: Any) -> Any:
+        """The rows as they are kept during training."""
+        return X
+
+    def rows(self, stored: Any) -> Any:
+        """Kept rows as the compiled core reads them."""
+        return core_rows(stored)
+
+    def mapped(self, X: Any) -> Any:
+        """φ(x) written out, for coding on mapped features."""
+        return self.stored(X)
+
+    def pull_back(self, X: np.ndarray, coef: np.ndarray) -> tuple[np.ndarray, Any]:
+        """Weights on φ(x), ``(n_rows, n_classes, p)``, as weights on x and a shift of the bias."""
+        return coef, 0
+
+    def feature_names(self, names: np.ndarray) -> np.ndarray:
+        """Names of the features that explanations speak of."""
+        return names
+
+
+class BiasOnlyMap(FeatureMap):
+    """Nothing: a local model is one number (a linear SVM on the codes)."""
+
+    @property
+    def n_features_out(self) -> int:
+        """Zero."""
+        return 0
+
+    def stored(self, X: Any) -> Any:
+        """Rows of no features."""
+        return np.empty((X.shape[0], 0), X.dtype)
+
+    def mapped(self, X: Any) -> Any:
+        """Raise: there is nothing to code on."""
+        raise ValueError("code_on='features' needs a feature map that has features.")
+
+    def pull_back(self, X: np.ndarray, coef: np.ndarray) -> tuple[np.ndarray, Any]:
+        """No weight on any feature."""
+        return np.zeros((*coef.shape[:2], self.n_features_in), coef.dtype), 0

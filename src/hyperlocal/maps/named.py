@@ -1,0 +1,71 @@
+"""The map that an estimator's ``feature_map`` argument names."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..data.arguments import check_choice
+from .additive import AdditiveKernelMap
+from .base import BiasOnlyMap, FeatureMap
+from .nystroem import nystroem_of
+from .quadratic import QuadraticMap
+from .transformer import TransformerMap
+
+FEATURE_MAPS = (
+    "auto", None, "identity", "bias_only", "quadratic", "additive_chi2", "intersection", "nystroem",
+)  # fmt: skip
+# "auto": quadratic local models on the input up to this many features, else on principal axes.
+WIDEST_QUADRATIC_INPUT = 64
+N_PRINCIPAL_AXES = 40
+
+
+def check_feature_map(feature_map: Any) -> None:
+    """Raise unless ``feature_map`` is a known name, a map or a transformer."""
+    if isinstance(feature_map, FeatureMap):
+        return
+    if isinstance(feature_map, str) or feature_map is None:
+        check_choice("feature_map", feature_map, FEATURE_MAPS)
+    elif isinstance(feature_map, type) or not (
+        hasattr(feature_map, "fit") and hasattr(feature_map, "transform")
+    ):
+        raise TypeError(
+            f"feature_map must be one of {list(FEATURE_MAPS)} or a transformer, "
+            f"not {feature_map!r}."
+        )
+
+
+def make_feature_map(
+    feature_map: Any, X: Any, rng: np.random.Generator, n_rows: int | None = None
+) -> FeatureMap:
+    """The unfitted map that an estimator's ``feature_map`` argument names, for rows like ``X``.
+
+    Where ``X`` is a sample, ``n_rows`` tells of how many rows.
+    """
+    if isinstance(feature_map, FeatureMap):
+        return copy(feature_map)
+    if feature_map == "auto":
+        return _automatic_map(X, n_rows)
+    if feature_map is None or feature_map == "identity":
+        return FeatureMap()
+    if feature_map == "bias_only":
+        return BiasOnlyMap()
+    if feature_map == "quadratic":
+        return QuadraticMap()
+    if feature_map == "additive_chi2":
+        return TransformerMap(AdditiveKernelMap("chi2"))
+    if feature_map == "intersection":
+        return TransformerMap(AdditiveKernelMap("intersection"))
+    if feature_map == "nystroem":
+        return TransformerMap(nystroem_of(X, rng))
+    return TransformerMap(feature_map)
+
+
+def _automatic_map(X: Any, n_rows: int | None) -> FeatureMap:
+    if sp.issparse(X):
+        return FeatureMap()
+    n_axes = None if X.shape[1] <= WIDEST_QUADRATIC_INPUT else N_PRINCIPAL_AXES
+    return QuadraticMap(n_axes, rescale=True, n_rows=n_rows)

@@ -1,0 +1,146 @@
+"""The quadratic map: all products of pairs of features, or of principal components."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.extmath import randomized_svd
+
+from ..data.rows import core_rows, quadratic_width, take_rows
+from .base import FeatureMap
+
+ROWS_FOR_PRINCIPAL_AXES = 20_000
+WIDEST_COVARIANCE = 1_500
+
+
+class QuadraticMap(FeatureMap):
+    """All products of pairs, weighted so that ``φ·φ' = (x·x' + 1)² − 1``.
+
+    The map is applied when the core reads a row: only the input is stored.
+
+    Parameters
+    ----------
+    n_axes : int or None
+        Products are taken of that many principal components of the rows instead of the features.
+    rescale : bool
+        The map sees rows divided by the root of their mean squared length, and multiplied by
+        ``√(N/1000)`` between 1 and 4. As they are, products would outweigh the features themselves
+        the more, the more features there are; but the more rows, the more curvature they support.
+    n_rows : int or None
+        N where the map is fitted on a sample.
+    """
+
+    def __init__(self, n_axes: int | None = None, rescale: bool = False, n_rows: int | None = None):
+        self.n_axes = n_axes
+        self.rescale = rescale
+        self.n_rows = n_rows
+
+    def fit(self, X: Any, y: Any, sample_weight: np.ndarray, rng: np.random.Generator) -> Any:
+        """Find the principal axes and the scale, if wanted, on a sample of rows."""
+        super().fit(X, y, sample_weight, rng)
+        self.mean, self.axes, self.scale = None, None, X.dtype.type(1)
+        if self.n_axes is not None:
+            self.mean, self.axes = principal_axes(X, sample_weight, self.n_axes, rng)
+        if self.rescale:
+            length = self._mean_squared_length(X, sample_weight, rng)
+            curvature = np.clip(np.sqrt((self.n_rows or X.shape[0]) / 1000), 1, 4)
+            self.scale = X.dtype.type(curvature / np.sqrt(length or 1))
+        return self
+
+    def _mean_squared_length(
+        self, X: Any, sample_weight: np.ndarray, rng: np.random.Generator
+    ) -> float:
+        sample, weights = _sample_rows(X, sample_weight, rng)
+        z = self.stored(sample)
+        return float(np.average(np.einsum("ij,ij->i", z, z).astype(np.float64), weights=weights))
+
+    @property
+    def n_features_out(self) -> int:
+        """Features, squares and products."""
+        n_inputs = self.n_features_in if self.axes is None else len(self.axes)
+        return quadratic_width(n_inputs)
+
+    def stored(self, X: Any) -> Any:
+        """The rows, or their principal components."""
+        if self.axes is not None:
+            X = np.ascontiguousarray(X @ self.axes.T - self.mean @ self.axes.T)
+        return X
+
+    def rows(self, stored: Any) -> Any:
+        """Rows that are expanded as they are read."""
+        return core_rows(stored, quadratic=True, scale=float(self.scale))
+
+    def mapped(self, X: Any) -> Any:
+        """φ(x) written out."""
+        out = np.empty((X.shape[0], self.n_features_out), X.dtype)
+        self.rows(self.stored(X)).gather(np.arange(X.shape[0]), out)
+        return out
+
+    def pull_back(self, X: np.ndarray, coef: np.ndarray) -> tuple[np.ndarray, Any]:
+        """Contract the symmetric matrix of product weights with the row itself.
+
+        Feature i weighs its linear weight plus row i of the matrix times x, so that the weights
+        times x still add up to the score.
+        """
+        z = self.stored(X)
+        if sp.issparse(z):
+            z = z.toarray()
+        z = z * self.scale
+        n = z.shape[1]
+        linear, products = coef[..., :n] * coef.dtype.type(np.sqrt(2)), coef[..., n:]
+        matrix = np.zeros((*coef.shape[:2], n, n), coef.dtype)
+        upper, lower = np.triu_indices(n)
+        # An off-diagonal product has weight √2 w: half of it goes to each of its two features.
+        half = np.where(upper == lower, 1.0, np.sqrt(0.5)).astype(coef.dtype)
+        matrix[..., upper, lower] = products * half
+        matrix[..., lower, upper] = products * half
+        local = (linear + np.einsum("ncij,nj->nci", matrix, z)) * self.scale
+        if self.axes is None:
+            return local, 0
+        return local @ self.axes, -(local @ (self.axes @ self.mean))
+
+
+def _sample_rows(
+    X: Any, sample_weight: np.ndarray, rng: np.random.Generator
+) -> tuple[Any, np.ndarray]:
+    if X.shape[0] <= ROWS_FOR_PRINCIPAL_AXES:
+        return X, sample_weight
+    chosen = np.sort(rng.choice(X.shape[0], ROWS_FOR_PRINCIPAL_AXES, replace=False))
+    return take_rows(X, chosen), sample_weight[chosen]
+
+
+def principal_axes(
+    X: Any, sample_weight: np.ndarray, n_axes: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and leading axes of weighted rows, ``(d,)`` and ``(n_axes, d)``.
+
+    Sparse rows are not centred (they would be sparse no more): their mean counts as zero.
+    """
+    X, sample_weight = _sample_rows(X, sample_weight, rng)
+    weights = (sample_weight / sample_weight.sum()).astype(X.dtype)
+    n_axes = min(n_axes, *X.shape)
+    if sp.issparse(X):
+        mean = np.zeros(X.shape[1], X.dtype)
+        scaled = sp.diags_array(np.sqrt(weights), dtype=X.dtype) @ X
+    else:
+        mean = weights @ X
+        scaled = (X - mean) * np.sqrt(weights)[:, None]
+    if X.shape[1] <= WIDEST_COVARIANCE:
+        covariance = scaled.T @ scaled
+        variances, vectors = np.linalg.eigh(
+            covariance.toarray() if sp.issparse(covariance) else covariance
+        )
+        variances, axes = variances[::-1][:n_axes], vectors.T[::-1][:n_axes]
+    else:
+        seed = int(rng.integers(np.iinfo(np.int32).max))
+        _, deviations, axes = randomized_svd(scaled, n_axes, random_state=seed)
+        variances = deviations**2
+    # Directions in which the rows do not vary would be arbitrary.
+    rounding = X.shape[1] * np.finfo(X.dtype).eps * variances[0]
+    axes = axes[: max(1, np.count_nonzero(variances > rounding))]
+    # A fixed sign: the largest entry of each axis is positive.
+    largest = np.abs(axes).argmax(axis=1)
+    axes = axes * np.sign(axes[np.arange(len(axes)), largest])[:, None]
+    return mean, np.ascontiguousarray(axes, dtype=X.dtype)

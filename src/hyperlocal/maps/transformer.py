@@ -1,0 +1,55 @@
+"""Any scikit-learn transformer as a feature map."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_array
+
+from ..data.rows import canonical, take_rows
+from .base import FeatureMap
+
+
+class TransformerMap(FeatureMap):
+    """Any scikit-learn transformer as a map; explanations speak of its output features."""
+
+    explains_input = False
+
+    def __init__(self, transformer: Any):
+        self.transformer = transformer
+
+    def fit(self, X: Any, y: Any, sample_weight: np.ndarray, rng: np.random.Generator) -> Any:
+        """Fit a clone of the transformer."""
+        super().fit(X, y, sample_weight, rng)
+        self.transformer = clone(self.transformer).fit(X, y)
+        self._width = self.stored(take_rows(X, np.arange(1))).shape[1]
+        return self
+
+    @property
+    def n_features_out(self) -> int:
+        """Width of the transformer's output."""
+        return self._width
+
+    def stored(self, X: Any) -> Any:
+        """The transformer's output in the dtype of the rows."""
+        return transformed(self.transformer, X, "feature_map")
+
+    def feature_names(self, names: np.ndarray) -> np.ndarray:
+        """The transformer's own names, or φ0, φ1, …"""
+        try:
+            return np.asarray(self.transformer.get_feature_names_out(names), dtype=object)
+        except (AttributeError, NotImplementedError, ValueError):
+            return np.array([f"φ{i}" for i in range(self._width)], dtype=object)
+
+
+def transformed(transformer: Any, X: Any, argument: str) -> Any:
+    """Output of a user's transformer, checked, in the dtype of ``X``."""
+    out = transformer.transform(X)
+    out = check_array(
+        out, accept_sparse="csr", dtype=X.dtype, order="C", input_name=f"output of {argument}"
+    )
+    if out.shape[0] != X.shape[0]:
+        raise ValueError(f"{argument} turned {X.shape[0]} rows into {out.shape[0]}.")
+    return canonical(out)

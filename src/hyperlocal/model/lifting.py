@@ -1,0 +1,204 @@
+"""Lifted rows ``γ(x) ⊗ [φ(x), B]``: a virtual matrix that is never built.
+
+The compiled core knows its storage (dense or CSR rows, quadratic rows expanded on the fly). Weights
+have shape ``(n_anchors, n_columns, p + 1)``, the bias weight last. As index formulas:
+
+- scores:         ``s_ic = Σ_j γ_ij (Σ_v W_jcv φ_iv + B W_jcp)``
+- add:            ``W_jcv += Σ_i a_ic γ_ij [φ_i, B]_v``
+- squared_norms:  ``q_i = Σ_j γ_ij² (Σ_v φ_iv² + B²)``
+
+With one bias shared by all anchors the lifted row is ``[γ(x) ⊗ φ(x), B]``: B is added once,
+whatever the gate says. Its weight is ``W_0cp``; the bias weights of all other anchors stay zero.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .. import _core
+from ..gates.codes import Codes
+from ..runtime.threads import MOST_ROWS_PER_BLOCK, Workers, row_blocks, split_evenly
+
+_KINDS = {np.dtype(np.float32): _core.LiftedFloat32, np.dtype(np.float64): _core.LiftedFloat64}
+
+# Numbers of one block's gathered rows and of its partial scores: some megabytes.
+NUMBERS_PER_BLOCK = 1 << 21
+# From this many columns on, gathering rows by anchor for a GEMM beats one compiled pass over them;
+# from half as many if the weights, which every row then reads in another place, leave the cache.
+COLUMNS_FOR_GEMM = 32
+CACHED_BYTES = 1 << 22
+# The most rows gathered for it: an anchor needs many to keep a GEMM busy.
+ROWS_FOR_GEMM = 8192
+
+
+class LiftedRows:
+    """Rows lifted by a gate.
+
+    Parameters
+    ----------
+    rows : compiled rows
+        From :meth:`hyperlocal.maps.base.FeatureMap.rows`.
+    codes : Codes
+    n_anchors : int
+    bias : float
+        The constant feature ``B``.
+    normalize : bool
+        Scale each lifted row to norm one by scaling its gate: ``γ / (‖γ‖ ‖[φ, B]‖)``.
+    workers : Workers
+    is_dense : bool
+        Whether φ is stored densely; only then scores may go through GEMM.
+    row_norms : ndarray of shape (n_rows,), optional
+        ``‖[φ, B]‖²`` of each row, where known from before.
+    shared_bias : bool
+        One bias for all anchors instead of one each; not with ``normalize``.
+    """
+
+    def __init__(
+        self,
+        rows: Any,
+        codes: Codes,
+        n_anchors: int,
+        bias: float,
+        normalize: bool,
+        workers: Workers,
+        is_dense: bool = True,
+        row_norms: np.ndarray | None = None,
+        shared_bias: bool = False,
+    ):
+        if shared_bias and normalize:
+            raise ValueError("rows that share one bias cannot be normalised by their gate")
+        self.rows = rows
+        self.n_rows = rows.n_rows
+        self.n_anchors = n_anchors
+        self.width = rows.width
+        self.bias = bias
+        self.is_dense = is_dense
+        self.dtype = codes.weights.dtype
+        self.anchors = codes.anchors
+        self.n_neighbors = codes.anchors.shape[1]
+        self.workers = workers
+        self.normalize = normalize
+        self.shared_bias = shared_bias
+        self._row_norms = row_norms
+        self.gate = self._unit_gate(codes.weights) if normalize else codes.weights
+        self.core = _KINDS[self.dtype](rows, self.anchors, self.gate, n_anchors, bias, shared_bias)
+
+    @property
+    def row_norms(self) -> np.ndarray:
+        """``‖[φ, B]‖²``, one number per row."""
+        if self._row_norms is None:
+            norms = np.empty(self.n_rows, self.dtype)
+            self.rows.squared_norms(0, self.n_rows, norms)
+            self._row_norms = norms + self.dtype.type(self.bias) ** 2
+        return self._row_norms
+
+    def _unit_gate(self, weights: np.ndarray) -> np.ndarray:
+        """``γ_i / (‖γ_i‖ ‖[φ_i, B]‖)``; a lifted row of zeros stays zero."""
+        lengths = np.sqrt((weights * weights).sum(axis=1) * self.row_norms)
+        scale = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+        return np.ascontiguousarray(weights * scale[:, None])
+
+    def zero_weights(self, n_columns: int) -> np.ndarray:
+        """Weights of zero, ``(n_anchors, n_columns, p + 1)``."""
+        return np.zeros((self.n_anchors, n_columns, self.width + 1), self.dtype)
+
+    def squared_norms(self) -> np.ndarray:
+        """``q_i``, one number per row."""
+        norms = np.empty(self.n_rows, self.dtype)
+
+        def fill(block: tuple[int, int]) -> None:
+            self.core.squared_norms(*block, norms[slice(*block)])
+
+        self.workers.map(fill, row_blocks(self.n_rows, MOST_ROWS_PER_BLOCK))
+        return norms
+
+    def stretched(self, factors: np.ndarray) -> LiftedRows:
+        """The same rows with each anchor's part multiplied by its factor."""
+        if self.shared_bias:
+            raise ValueError("rows that share one bias cannot be stretched by anchor")
+        gate = (self.gate * factors[self.anchors]).astype(self.dtype)
+        codes = Codes(self.anchors, gate, gate)
+        return LiftedRows(
+            self.rows, codes, self.n_anchors, self.bias, False, self.workers,
+            is_dense=self.is_dense, row_norms=self._row_norms,
+        )  # fmt: skip
+
+    def add(self, steps: np.ndarray, weights: np.ndarray) -> None:
+        """Add ``Σ_i steps_ic · lifted_i`` to the weights, in place."""
+        parts = split_evenly([1] * weights.shape[1], self.workers.n_threads)
+        self.workers.map(lambda part: self.core.add(steps, weights, *part), parts)
+
+    def scores(self, weights: np.ndarray) -> np.ndarray:
+        """``s_ic`` of all rows, ``(n_rows, n_columns)``."""
+        out = np.empty((self.n_rows, weights.shape[1]), self.dtype)
+
+        def fill(block: tuple[int, int]) -> None:
+            self.block_scores(weights, *block, out[slice(*block)])
+
+        self.workers.map(fill, row_blocks(self.n_rows, self.block_size(weights.shape[1])))
+        return out
+
+    def block_size(self, n_columns: int) -> int:
+        """Rows per block, such that a block's scratch memory stays small."""
+        per_row = max(self.width, self.n_neighbors * n_columns)
+        most = ROWS_FOR_GEMM if 2 * n_columns >= COLUMNS_FOR_GEMM else MOST_ROWS_PER_BLOCK
+        return max(256, min(most, NUMBERS_PER_BLOCK // max(1, per_row)))
+
+    def block_scores(self, weights: np.ndarray, begin: int, end: int, out: np.ndarray) -> None:
+        """Scores of rows ``begin … end-1``: one GEMM per anchor where there are many columns."""
+        fewest = COLUMNS_FOR_GEMM if weights.nbytes < CACHED_BYTES else COLUMNS_FOR_GEMM // 2
+        if self.is_dense and weights.shape[1] >= fewest:
+            self._scores_by_anchor(weights, begin, end, out)
+        else:
+            self.core.scores(begin, end, weights, out)
+
+    def local_models(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The linear model at each row: ``Σ_j γ_ij W_jcv`` without the bias, and the intercept."""
+        local = np.zeros((self.n_rows, *weights.shape[1:]), self.dtype)
+        for anchors, gate in zip(self.anchors.T, self.gate.T, strict=True):
+            local += gate[:, None, None] * weights[anchors]
+        if self.shared_bias:
+            local[..., -1] = weights[0, :, -1]
+        return local[..., :-1], local[..., -1] * self.dtype.type(self.bias)
+
+    def to_csr(self) -> sp.csr_array:
+        """The matrix written out, ``(n_rows, n_anchors · (p + 1))``: for small data only."""
+        block_width = self.width + 1
+        phi = np.empty((self.n_rows, block_width), self.dtype)
+        features = np.empty((self.n_rows, self.width), self.dtype)
+        self.rows.gather(np.arange(self.n_rows), features)
+        phi[:, :-1], phi[:, -1] = features, 0 if self.shared_bias else self.bias
+        values = self.gate[:, :, None] * phi[:, None, :]
+        columns = self.anchors.astype(np.int64)[:, :, None] * block_width + np.arange(block_width)
+        starts = np.arange(self.n_rows + 1) * (self.n_neighbors * block_width)
+        shape = (self.n_rows, self.n_anchors * block_width)
+        matrix = sp.csr_array((values.ravel(), columns.ravel(), starts), shape=shape)
+        matrix.eliminate_zeros()
+        if self.shared_bias:
+            slot = sp.csr_array(([self.bias], ([0], [self.width])), shape=(1, shape[1]))
+            matrix = matrix + sp.csr_array(np.ones((self.n_rows, 1), self.dtype)) @ slot
+        return matrix.astype(self.dtype, copy=False)
+
+    def _scores_by_anchor(self, weights: np.ndarray, begin: int, end: int, out: np.ndarray) -> None:
+        n_pairs = (end - begin) * self.n_neighbors
+        starts = np.empty(self.n_anchors + 1, np.int64)
+        rows, places = np.empty(n_pairs, np.int64), np.empty(n_pairs, np.int64)
+        self.core.group_by_anchor(begin, end, starts, rows, places)
+        partial = np.empty((n_pairs, out.shape[1]), self.dtype)
+        block = np.empty((end - begin, self.width), self.dtype)
+        self.rows.gather(np.arange(begin, end), block)
+        rows -= begin
+        for anchor in range(self.n_anchors):
+            first, last = starts[anchor], starts[anchor + 1]
+            if first == last:
+                continue
+            blocks = weights[anchor]
+            np.dot(block[rows[first:last]], blocks[:, :-1].T, out=partial[first:last])
+            if not self.shared_bias:
+                partial[first:last] += self.bias * blocks[:, -1]
+        self.core.combine(begin, end, places, partial, out)
+        if self.shared_bias:
+            out += self.bias * weights[0, :, -1]

@@ -1,0 +1,1 @@
+"""Nearest rows: exact and approximate searches, covering centers, learned and local metrics."""

@@ -1,0 +1,86 @@
+"""Centres whose neighbourhoods cover all rows, for local models that are trained once.
+
+Each row lies in the inner part of the neighbourhood of some centre (Segata and Blanzieri 2010), so
+a query near it is answered by a model in the middle of which it lies. Where classes meet, the inner
+part is small; elsewhere few centres suffice.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..data.labelled import row_keys
+from ..data.rows import take_rows
+from ..runtime.threads import Workers
+from .search import Neighbors, Search
+
+# Models of centres see more rows than those of a query, since a query may lie away from its centre.
+ROWS_PER_CENTRE = 2
+# The inner part of a neighbourhood: a few rows where classes meet, else a share of it.
+INNER_ROWS = 2
+INNER_SHARE_OF_ONE_CLASS = 0.5
+CANDIDATES_PER_ROUND = 256
+
+
+def cover_rows(
+    X: Any,
+    target: np.ndarray,
+    search: Search,
+    k: int,
+    workers: Workers,
+) -> tuple[np.ndarray, Neighbors]:
+    """Choose centres among the rows, greedily, in an order that depends on their content alone.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n_rows, n_features)
+    target : ndarray of shape (n_rows,)
+        Class of each row.
+    search : Search
+        Among the rows ``X``.
+    k : int
+        Size of a neighbourhood.
+    workers : Workers
+
+    Returns
+    -------
+    centres : ndarray of shape (n_centres,)
+        Indices of rows.
+    found : Neighbors
+        Their ``k`` nearest rows.
+    """
+    is_covered = np.zeros(X.shape[0], bool)
+    waiting = np.lexsort((target, row_keys(X)))
+    centres: list[int] = []
+    kept: list[Neighbors] = []
+    while len(waiting):
+        candidates = waiting[:CANDIDATES_PER_ROUND]
+        found = _with_self(search.query(take_rows(X, candidates), k, workers), candidates)
+        labels = target[found.indices]
+        of_one_class = (labels == labels[:, :1]).all(axis=1)
+        n_inner = np.where(of_one_class, max(1, round(INNER_SHARE_OF_ONE_CLASS * k)), INNER_ROWS)
+        chosen = []
+        for place, row in enumerate(candidates.tolist()):
+            if is_covered[row]:
+                continue
+            is_covered[found.indices[place, : n_inner[place]]] = True
+            is_covered[row] = True  # equal rows may stand before it
+            chosen.append(place)
+        centres.extend(candidates[chosen].tolist())
+        kept.append(Neighbors(found.indices[chosen], found.distances[chosen]))
+        waiting = waiting[~is_covered[waiting]]
+    return np.array(centres), Neighbors(
+        np.concatenate([part.indices for part in kept]),
+        np.concatenate([part.distances for part in kept]),
+    )
+
+
+def _with_self(found: Neighbors, own: np.ndarray) -> Neighbors:
+    """Put a row first in its list where an approximate search has found nothing on it."""
+    missed = found.distances[:, 0] > 0
+    for lists, first in ((found.indices, own), (found.distances, np.zeros(len(own)))):
+        lists[missed, 1:] = lists[missed, :-1]
+        lists[missed, 0] = first[missed]
+    return found

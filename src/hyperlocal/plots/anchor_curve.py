@@ -1,0 +1,130 @@
+"""The error against the number of anchors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+
+from ..model.inspection import split_pipeline
+from .drawing import axes_or_new
+
+NUMBERS = (2, 5, 10, 20, 50, 100)
+# What the number of local models is called.
+ARGUMENTS = ("n_anchors", "n_clusters", "n_models")
+
+
+class AnchorCurveDisplay:
+    """Cross-validated error for several numbers of anchors.
+
+    Parameters
+    ----------
+    n_anchors : ndarray of shape (n_numbers,)
+    errors : ndarray of shape (n_numbers, n_folds)
+    name : str
+        Label of the line.
+    argument : str
+        What the number is called.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+    line_, band_ : matplotlib artists
+        The mean, and one standard error to both sides.
+    """
+
+    def __init__(
+        self, n_anchors: np.ndarray, errors: np.ndarray, name: str = "", argument: str = "n_anchors"
+    ):
+        self.n_anchors = n_anchors
+        self.errors = errors
+        self.name = name
+        self.argument = argument
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        n_anchors: Sequence[int] = NUMBERS,
+        cv: Any = 5,
+        n_jobs: int | None = None,
+        name: str | None = None,
+        ax: Any = None,
+    ) -> AnchorCurveDisplay:
+        """Fit clones with several numbers of anchors, and draw their cross-validated errors.
+
+        Parameters
+        ----------
+        estimator : classifier, or Pipeline that ends in one
+            With an argument ``n_anchors``, ``n_clusters`` or ``n_models``. Where it has
+            ``n_neighbors`` too, that is lowered to the number of anchors if need be.
+        X, y : rows and labels
+        n_anchors : sequence of int, default=(2, 5, 10, 20, 50, 100)
+        cv : int or splitter, default=5
+        n_jobs : int or None, default=None
+            Folds at a time.
+        name : str, default=None
+            Label of the line; the class by default.
+        ax : matplotlib Axes, default=None
+            Give the axes of an earlier display to compare models.
+
+        Returns
+        -------
+        AnchorCurveDisplay
+
+        Examples
+        --------
+        >>> from hyperlocal import LocallyLinearSVC
+        >>> from hyperlocal.datasets import make_banana
+        >>> from hyperlocal.plots import AnchorCurveDisplay
+        >>> X, y = make_banana(150, random_state=0)
+        >>> model = LocallyLinearSVC(feature_map=None, random_state=0)
+        >>> curve = AnchorCurveDisplay.from_estimator(model, X, y, n_anchors=(1, 10), cv=3)
+        >>> one, ten = curve.errors.mean(axis=1)
+        >>> bool(ten < one / 2)
+        True
+        """
+        _, model = split_pipeline(estimator)
+        arguments = model.get_params(deep=False)
+        argument = next((name for name in ARGUMENTS if name in arguments), None)
+        if argument is None:
+            raise ValueError(
+                f"{type(model).__name__} has none of the arguments {', '.join(ARGUMENTS)}."
+            )
+        errors = []
+        for number in n_anchors:
+            changed = clone(estimator)
+            last = split_pipeline(changed)[1]
+            last.set_params(**{argument: int(number)})
+            if "n_neighbors" in arguments:
+                last.set_params(n_neighbors=min(arguments["n_neighbors"], int(number)))
+            errors.append(1 - cross_val_score(changed, X, y, cv=cv, n_jobs=n_jobs))
+        label = type(model).__name__ if name is None else name
+        return cls(np.array(n_anchors), np.array(errors), label, argument).plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> AnchorCurveDisplay:
+        """Draw; returns the display itself."""
+        ax = axes_or_new(ax)
+        mean = 100 * self.errors.mean(axis=1)
+        # One standard error of the mean over folds.
+        spread = 100 * self.errors.std(axis=1) / np.sqrt(max(1, self.errors.shape[1] - 1))
+        (self.line_,) = ax.plot(self.n_anchors, mean, "o-", ms=4, lw=1.6, label=self.name)
+        self.band_ = ax.fill_between(
+            self.n_anchors, mean - spread, mean + spread, color=self.line_.get_color(), alpha=0.15,
+            lw=0,
+        )  # fmt: skip
+        ax.set(xscale="log", xlabel=self.argument, ylabel="cross-validated error %")
+        ax.set_xticks(self.n_anchors, [str(number) for number in self.n_anchors])
+        ax.minorticks_off()
+        ax.set_ylim(bottom=0)
+        ax.spines[["top", "right"]].set_visible(False)
+        if self.name:
+            ax.legend(frameon=False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

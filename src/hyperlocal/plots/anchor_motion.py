@@ -1,0 +1,114 @@
+"""Anchors on their way from where they started to where learning took them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.decomposition import PCA
+
+from .anchors import anchors_of, as_given
+from .drawing import GREY, INK, axes_or_new
+
+
+class AnchorMotionDisplay:
+    """First and learned anchors, joined by arrows.
+
+    Parameters
+    ----------
+    start, end : ndarray of shape (n_anchors, 2)
+    rows : ndarray of shape (n_rows, 2) or None
+    codes : ndarray of shape (n_rows,) or None
+        Classes of the rows as indices.
+    axis_names : (str, str)
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+    arrows_ : list of matplotlib Annotation
+    """
+
+    def __init__(
+        self,
+        start: np.ndarray,
+        end: np.ndarray,
+        rows: np.ndarray | None = None,
+        codes: np.ndarray | None = None,
+        axis_names: tuple[str, str] = ("", ""),
+    ):
+        self.start = start
+        self.end = end
+        self.rows = rows
+        self.codes = codes
+        self.axis_names = axis_names
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any = None, y: Any = None, *, ax: Any = None
+    ) -> AnchorMotionDisplay:
+        """Draw how the anchors of a fitted model moved.
+
+        More than two features are projected on the first two principal axes, of the rows if they
+        are given, else of the anchors.
+
+        Parameters
+        ----------
+        estimator : SupervisedAnchorSVC, or Pipeline that ends in one
+            Fitted with ``code_on="input"``.
+        X : array-like of shape (n_rows, n_features), default=None
+            Rows to show below the anchors.
+        y : array-like of shape (n_rows,), default=None
+            Labels, shown as colours.
+        ax : matplotlib Axes, default=None
+
+        Returns
+        -------
+        AnchorMotionDisplay
+
+        Examples
+        --------
+        >>> from hyperlocal import SupervisedAnchorSVC
+        >>> from hyperlocal.datasets import make_sines
+        >>> from hyperlocal.plots import AnchorMotionDisplay
+        >>> X, y = make_sines(300, random_state=0)
+        >>> model = SupervisedAnchorSVC(4, n_neighbors=3, keep_if_better=False, random_state=0)
+        >>> display = AnchorMotionDisplay.from_estimator(model.fit(X, y), X, y)
+        >>> len(display.arrows_)
+        4
+        """
+        model, learned = anchors_of(estimator)
+        if not hasattr(model, "initial_anchors_"):
+            raise ValueError(
+                f"the anchors of {type(model).__name__} do not move; use SupervisedAnchorSVC."
+            )
+        start = as_given(estimator, model.initial_anchors_)
+        end = as_given(estimator, learned)
+        rows = None if X is None else np.asarray(X, dtype=float)
+        names = tuple(map(str, getattr(X, "columns", ("", ""))))[:2]
+        if start.shape[1] > 2:
+            plane = PCA(2).fit(np.vstack([start, end]) if rows is None else rows)
+            start, end = plane.transform(start), plane.transform(end)
+            rows = None if rows is None else plane.transform(rows)
+            names = ("first principal axis", "second principal axis")
+        codes = None if y is None else np.searchsorted(model.classes_, np.asarray(y))
+        return cls(start, end, rows, codes, (names[0], names[-1])).plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> AnchorMotionDisplay:
+        """Draw; returns the display itself."""
+        ax = axes_or_new(ax)
+        if self.rows is not None:
+            colours = {"color": GREY} if self.codes is None else {"c": self.codes, "cmap": "tab10"}
+            limits = {} if self.codes is None else {"vmin": 0, "vmax": 9}
+            ax.scatter(*self.rows.T, s=8, lw=0, alpha=0.45, **colours, **limits)
+        ax.plot(*self.start.T, "o", ms=7, mfc="white", mec=INK, ls="none", label="start")
+        ax.plot(*self.end.T, "*", color=INK, ms=12, mec="white", mew=0.9, ls="none",
+                label="learned")  # fmt: skip
+        style = {"arrowstyle": "->", "color": INK, "lw": 1.2, "shrinkA": 4, "shrinkB": 5}
+        self.arrows_ = [
+            ax.annotate("", end, start, arrowprops=style)
+            for start, end in zip(self.start, self.end, strict=True)
+        ]
+        ax.set(xticks=[], yticks=[], xlabel=self.axis_names[0], ylabel=self.axis_names[1])
+        ax.legend(frameon=True, framealpha=0.85, edgecolor="none", title="anchors")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

@@ -1,0 +1,99 @@
+"""Objective and duality gap, epoch by epoch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..model.inspection import split_pipeline
+from .drawing import BLUE, ORANGE, axes_or_new
+
+
+class ConvergenceDisplay:
+    """How training went: the objective and, where the solver knows one, the duality gap.
+
+    Parameters
+    ----------
+    epochs, objectives : ndarray of shape (n_checks,)
+    gaps : ndarray of shape (n_checks,)
+        NaN where there is no bound.
+    name : str
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+    objective_line_, gap_line_ : matplotlib Line2D, or None
+    """
+
+    def __init__(
+        self, epochs: np.ndarray, objectives: np.ndarray, gaps: np.ndarray, name: str = "objective"
+    ):
+        self.epochs = epochs
+        self.objectives = objectives
+        self.gaps = gaps
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, ax: Any = None, name: str | None = None
+    ) -> ConvergenceDisplay:
+        """Draw the history of a fitted model.
+
+        Parameters
+        ----------
+        estimator : classifier with ``history_``, or Pipeline that ends in one
+            Of learned gates, the history tells mean losses without the penalty.
+        ax : matplotlib Axes, default=None
+        name : str, default=None
+            Label of the objective; "mean loss" or "objective" by default.
+
+        Returns
+        -------
+        ConvergenceDisplay
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from hyperlocal import LocallyLinearSVC
+        >>> from hyperlocal.plots import ConvergenceDisplay
+        >>> model = LocallyLinearSVC(random_state=0).fit(*load_iris(return_X_y=True))
+        >>> display = ConvergenceDisplay.from_estimator(model)
+        >>> bool(display.gaps[-1] < 1e-3 * display.objectives[-1])
+        True
+        """
+        check_is_fitted(estimator)
+        _, model = split_pipeline(estimator)
+        history = list(getattr(model, "history_", []))
+        if not history:
+            raise ValueError(
+                f"this {type(model).__name__} kept no history of its training; fit it with a "
+                "solver that has epochs."
+            )
+        width = len(history[0])
+        table = np.array([tuple(entry)[:3] for entry in history], dtype=float)
+        gaps = table[:, 2] if width > 2 else np.full(len(table), np.nan)
+        default = "objective" if width > 2 else "mean loss"
+        return cls(table[:, 0], table[:, 1], gaps, name or default).plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> ConvergenceDisplay:
+        """Draw; returns the display itself."""
+        ax = axes_or_new(ax)
+        options = {"marker": "o", "ms": 3, "lw": 1.6}
+        (self.objective_line_,) = ax.plot(
+            self.epochs, self.objectives, color=BLUE, label=self.name, **options
+        )
+        self.gap_line_ = None
+        known = np.isfinite(self.gaps) & (self.gaps > 0)
+        if known.any():
+            (self.gap_line_,) = ax.plot(
+                self.epochs[known], self.gaps[known], color=ORANGE, label="duality gap", **options
+            )
+        ax.set(xlabel="epoch", yscale="log")
+        if self.gap_line_ is None:
+            ax.set_ylabel(self.name)
+        ax.legend(frameon=False)
+        ax.spines[["top", "right"]].set_visible(False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

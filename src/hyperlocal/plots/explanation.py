@@ -1,0 +1,100 @@
+"""Bars of contributions: of one prediction, and of many rows on average."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..model.explanation import Explanation
+from ..model.inspection import MeanContributions, explain, mean_contributions
+from .drawing import axes_or_new, draw_bars
+
+FEATURES_SHOWN = 10
+
+
+class ExplanationDisplay:
+    """The largest contributions to one score of one row.
+
+    Parameters
+    ----------
+    explanation : Explanation
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Set by :meth:`plot`.
+    """
+
+    def __init__(self, explanation: Explanation):
+        self.explanation = explanation
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, **options: Any) -> ExplanationDisplay:
+        """Explain one row and draw it; ``options`` are those of :meth:`plot`."""
+        explanation = explain(estimator, X)
+        if not isinstance(explanation, Explanation):
+            raise ValueError(f"X must be one row, not {len(explanation)}.")
+        return cls(explanation).plot(**options)
+
+    def plot(
+        self, ax: Any = None, *, label: object = None, n_features: int = FEATURES_SHOWN
+    ) -> ExplanationDisplay:
+        """Draw bars.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+        label : label, default=None
+            The class whose score is shown; by default the score that decided.
+        n_features : int, default=10
+            The others are summed in one bar.
+
+        Returns
+        -------
+        self
+        """
+        one = self.explanation
+        column = one.column if label is None else one.position(label)
+        pairs = one.largest(one.contributions[column], n_features)
+        pairs.append(("intercept", float(one.intercepts[column])))
+        self.ax_ = axes_or_new(ax, figsize=(6, 1.2 + 0.28 * len(pairs)))
+        self.figure_ = self.ax_.figure
+        draw_bars([name for name, _ in pairs], np.array([value for _, value in pairs]), self.ax_)
+        self.ax_.set_xlabel(f"contribution to the score of {one.classes[column]}")
+        title = f"predicted {one.prediction}; score of {one.classes[column]}"
+        self.ax_.set_title(f"{title} {one.scores[column]:+.3f}", fontsize=10)
+        return self
+
+
+class MeanContributionsDisplay:
+    """The features with the largest contributions over many rows.
+
+    Parameters
+    ----------
+    contributions : MeanContributions
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Set by :meth:`plot`.
+    """
+
+    def __init__(self, contributions: MeanContributions):
+        self.contributions = contributions
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, **options: Any) -> MeanContributionsDisplay:
+        """Average over the rows of ``X`` and draw; ``options`` are those of :meth:`plot`."""
+        return cls(mean_contributions(estimator, X)).plot(**options)
+
+    def plot(self, ax: Any = None, *, n_features: int = FEATURES_SHOWN) -> MeanContributionsDisplay:
+        """Draw bars, the largest first; returns self."""
+        mean = self.contributions
+        order = np.argsort(-mean.overall, kind="stable")[:n_features]
+        self.ax_ = axes_or_new(ax, figsize=(6, 1.2 + 0.28 * len(order)))
+        self.figure_ = self.ax_.figure
+        draw_bars(mean.feature_names[order], mean.overall[order], self.ax_)
+        self.ax_.set_xlabel("mean |contribution| to the score that decided")
+        return self

@@ -1,0 +1,1 @@
+"""Threads, progress and versions: what every other package may use."""

@@ -1,0 +1,129 @@
+"""Threads in one place: kernels run without the GIL over blocks; BLAS is kept to one thread.
+
+Blocks are cut the same way whatever the number of threads, and each block is computed by serial
+code, so results are the same to the last bit for any ``n_jobs``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from types import TracebackType
+from typing import Any, TypeVar
+
+import joblib
+from threadpoolctl import ThreadpoolController
+
+# The most rows of a block: few enough that threads can share some thousand rows, and that what is
+# computed for a block stays in the nearer caches.
+MOST_ROWS_PER_BLOCK = 2048
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    # Looking for the loaded libraries takes milliseconds: once per process is enough.
+    return ThreadpoolController()
+
+
+class Workers:
+    """A pool of ``n_jobs`` threads, to be used as a context manager.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        As in scikit-learn: None is 1 (or what a surrounding joblib context says), -1 all cores.
+
+    Examples
+    --------
+    >>> from hyperlocal.runtime.threads import Workers
+    >>> with Workers(2) as workers:
+    ...     workers.map(abs, [-1, 2, -3])
+    [1, 2, 3]
+    """
+
+    def __init__(self, n_jobs: int | None = None):
+        self.n_threads: int = joblib.effective_n_jobs(n_jobs)
+        self._pool: ThreadPoolExecutor | None = None
+        self._blas_limit: Any = None
+
+    def __enter__(self) -> Workers:
+        self._blas_limit = _controller().limit(limits=1)
+        self._blas_limit.__enter__()
+        if self.n_threads > 1:
+            self._pool = ThreadPoolExecutor(self.n_threads, thread_name_prefix="hyperlocal")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+        self._blas_limit.__exit__(kind, error, traceback)
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        """Results of ``function`` over ``items``, in their order."""
+        items = list(items)
+        if self._pool is None or len(items) == 1:  # one item stays where its data are cached
+            return [function(item) for item in items]
+        return list(self._pool.map(function, items))
+
+
+def read_ahead(load: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """Results of ``load`` over ``items``, in their order, the next being made while one is in use.
+
+    Examples
+    --------
+    >>> from hyperlocal.runtime.threads import read_ahead
+    >>> list(read_ahead(abs, [-1, 2, -3]))
+    [1, 2, 3]
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="hyperlocal-read") as pool:
+        coming = None
+        for item in items:
+            ready, coming = coming, pool.submit(load, item)
+            if ready is not None:
+                yield ready.result()
+        if coming is not None:
+            yield coming.result()
+
+
+def row_blocks(n_rows: int, block_size: int) -> Iterator[tuple[int, int]]:
+    """Cut ``range(n_rows)`` into half-open ranges of at most ``block_size``.
+
+    Examples
+    --------
+    >>> from hyperlocal.runtime.threads import row_blocks
+    >>> list(row_blocks(5, 2))
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    for begin in range(0, n_rows, block_size):
+        yield begin, min(begin + block_size, n_rows)
+
+
+def split_evenly(loads: list[int], n_parts: int) -> list[tuple[int, int]]:
+    """Cut a list of loads into at most ``n_parts`` contiguous ranges of nearly equal load.
+
+    Examples
+    --------
+    >>> from hyperlocal.runtime.threads import split_evenly
+    >>> split_evenly([5, 1, 1, 1, 1, 1], 2)
+    [(0, 1), (1, 6)]
+    """
+    total = sum(loads)
+    ranges: list[tuple[int, int]] = []
+    begin = carried = 0
+    for end, load in enumerate(loads, start=1):
+        carried += load
+        wanted = total * (len(ranges) + 1) / n_parts
+        if end == len(loads) or (carried >= wanted and len(ranges) + 1 < n_parts):
+            ranges.append((begin, end))
+            begin = end
+    return ranges

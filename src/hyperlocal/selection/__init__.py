@@ -1,0 +1,1 @@
+"""The search for settings: candidates, folds, and rounds on growing samples."""

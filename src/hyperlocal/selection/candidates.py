@@ -1,0 +1,123 @@
+"""What a search over settings tries: candidates, and how many of them see how many rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from ..gates.anchors import default_n_anchors
+
+# Of so many rows, or of a ninth of them if that is more, the first round sees all groups; a third
+# of them goes on to three times the rows. Two groups see all, or three of few rows, where the
+# rounds before say little.
+FEWEST_ROWS = 2_000
+REDUCTION = 3
+FIRST_SHARE = 9
+N_FINALISTS, N_FINALISTS_OF_FEW_ROWS = 2, 3
+# Similarities to some rows pay where rows are few, and cost little there.
+MOST_ROWS_FOR_SIMILARITIES = 5_000
+# Hundreds of anchors pay where there are few features, with linear local models.
+FEW_FEATURES = 32
+ROWS_PER_ANCHOR = 25
+MOST_ANCHORS = 400
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One candidate."""
+
+    n_anchors: int
+    n_neighbors: int
+    beta: Any
+    feature_map: Any
+    scaler: int  # index into the scalers that are tried
+    C: float
+
+    @property
+    def group(self) -> tuple[Any, ...]:
+        """What shares lifted rows with it."""
+        return self.scaler, self.n_anchors, self.n_neighbors, self.beta, self.feature_map
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether local models see the row as it is."""
+        return self.feature_map is None
+
+    @property
+    def size(self) -> tuple[Any, ...]:
+        """Smaller is simpler: fewer anchors, the plain map, no scaler, smaller C."""
+        return self.n_anchors, not self.is_plain, self.scaler, self.C
+
+
+def default_anchor_numbers(n_rows: int, n_features: int) -> list[int]:
+    """One anchor (a linear SVM), the default number, and hundreds where features are few.
+
+    Examples
+    --------
+    >>> from hyperlocal.selection.candidates import default_anchor_numbers
+    >>> default_anchor_numbers(10_000, 16), default_anchor_numbers(10_000, 500)
+    ([1, 25, 400], [1, 25])
+    """
+    usual = default_n_anchors(n_rows)
+    many = min(MOST_ANCHORS, n_rows // ROWS_PER_ANCHOR)
+    numbers = {1, usual}
+    if n_features <= FEW_FEATURES and many >= 2 * usual:
+        numbers.add(many)
+    return sorted(numbers)
+
+
+def default_feature_maps(n_rows: int, is_dense: bool) -> list[Any]:
+    """The plain map, products of features, and similarities where rows are few.
+
+    Examples
+    --------
+    >>> from hyperlocal.selection.candidates import default_feature_maps
+    >>> default_feature_maps(500, True), default_feature_maps(50_000, True)
+    ([None, 'auto', 'nystroem'], [None, 'auto'])
+    """
+    if not is_dense:
+        return [None]
+    return [None, "auto"] + ["nystroem"] * (n_rows <= MOST_ROWS_FOR_SIMILARITIES)
+
+
+def make_settings(
+    n_anchors: Sequence[int],
+    n_neighbors: Sequence[int],
+    betas: Sequence[Any],
+    feature_maps: Sequence[Any],
+    n_scalers: int,
+    costs: Sequence[float],
+) -> list[Setting]:
+    """All combinations, except for what is the same model: one anchor has one neighbour.
+
+    The first maps come first: of equal scores, the earlier setting wins.
+    """
+    settings = []
+    for scaler, feature_map, m in product(range(n_scalers), feature_maps, n_anchors):
+        gates = sorted({min(k, m) for k in n_neighbors})
+        for k, beta in product(gates, betas if m > 1 else betas[:1]):
+            settings += [Setting(m, k, beta, feature_map, scaler, C) for C in sorted(costs)]
+    return settings
+
+
+def sample_sizes(n_rows: int, n_groups: int, halving: bool, fewest: int = 0) -> list[int]:
+    """Rows of each round, the first at least ``fewest``.
+
+    Examples
+    --------
+    >>> from hyperlocal.selection.candidates import sample_sizes
+    >>> sample_sizes(1_000, 9, True), sample_sizes(90_000, 9, True), sample_sizes(90_000, 2, True)
+    ([1000], [10000, 30000, 90000], [90000])
+    """
+    sizes = [n_rows]
+    first = max(FEWEST_ROWS, n_rows // FIRST_SHARE, fewest)
+    while halving and sizes[0] // REDUCTION >= first and REDUCTION ** len(sizes) <= n_groups:
+        sizes.insert(0, sizes[0] // REDUCTION)
+    return sizes
+
+
+def default_finalists(n_rows: int) -> int:
+    """How many groups halving judges by all folds and with all C."""
+    return N_FINALISTS_OF_FEW_ROWS if n_rows < FEWEST_ROWS else N_FINALISTS

@@ -1,0 +1,436 @@
+"""The search behind :class:`LocallyLinearSVCCV`: folds, and rounds on growing samples.
+
+A *group* is what shares anchors, codes and lifted rows: all values of C with the same anchors,
+neighbours, beta and feature map. Its gate is fitted once, without labels, and serves all folds; C
+goes upwards and each solve starts from the dual variables of the last. Only a supervised scaler has
+to be fitted on the training rows of each fold, and then everything after it as well.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.model_selection import StratifiedKFold
+
+from ..data.labelled import LabelledRows, part_of
+from ..data.rows import take_rows
+from ..maps.transformer import transformed
+from ..runtime.progress import EpochMonitor
+from ..runtime.threads import Workers
+from ..solvers import dual
+from .candidates import REDUCTION, Setting
+
+# Rounds before the last need a part of the folds only.
+SHARE_OF_FOLDS = 0.4
+# Costs tried at first; while the largest or the smallest wins, ten times as much or a tenth is
+# tried, up to the last, as long as training ends within a share of the epochs allowed (in the end
+# it is held to more).
+FIRST_COSTS = (1.0, 10.0, 100.0)
+LEAST_COST, MOST_COST = 0.1, 1000.0
+EASY_SHARE = 0.2
+# Rows that were coded or scaled are kept for the next round if they are so few.
+MOST_ROWS_KEPT = 20_000
+# Solves of the search may stop at a gap that moves no decision; the final fit has its own tol.
+SEARCH_TOL = 1e-2
+FEWEST_ROWS_PER_FOLD_OF_FIVE = 5_000
+
+Splits = list[tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass
+class Outcome:
+    """What is known of a candidate."""
+
+    setting: Setting
+    scores: np.ndarray = field(default_factory=lambda: np.zeros(0))  # per fold of the last sample
+    n_rows: int = 0  # of the last sample
+    seconds: float = 0.0  # of training, per fold
+    epochs: int = 0  # of training, the most in a fold
+
+    @property
+    def mean(self) -> float:
+        """Mean score over folds."""
+        return float(self.scores.mean())
+
+    @property
+    def seen(self) -> tuple[int, int]:
+        """How much it was judged by."""
+        return self.n_rows, len(self.scores)
+
+    @property
+    def standard_error(self) -> float:
+        """Of the mean."""
+        return float(self.scores.std(ddof=1) / np.sqrt(len(self.scores)))
+
+
+def default_folds(target: np.ndarray, n_splits: int | None, rng: np.random.Generator) -> Any:
+    """Shuffled folds, stratified by class; None where no class has two rows."""
+    if n_splits is None:
+        n_splits = 5 if len(target) < FEWEST_ROWS_PER_FOLD_OF_FIVE else 3
+    n_splits = min(n_splits, int(np.bincount(target).max()))
+    if n_splits < 2:
+        return None
+    return StratifiedKFold(n_splits, shuffle=True, random_state=int(rng.integers(2**31)))
+
+
+class GivenFolds:
+    """Folds as pairs of numbers of given rows, before equal rows were merged.
+
+    Where several given rows became one, it goes where the first of them goes.
+    """
+
+    def __init__(self, folds: Iterable[Any], data: LabelledRows):
+        self._folds = [(np.asarray(train), np.asarray(test)) for train, test in folds]
+        self._first = data.given_rows()
+
+    def split(self, X: Any, y: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Pairs of numbers of rows."""
+        for train, test in self._folds:
+            in_train, in_test = (np.flatnonzero(np.isin(self._first, one)) for one in (train, test))
+            if len(in_train) and len(in_test):  # a fold may hold rows of weight zero alone
+                yield in_train, in_test
+
+
+class Search:
+    """Candidates judged by cross-validation.
+
+    Parameters
+    ----------
+    model : LocallyLinearSVC
+        With everything that is not searched.
+    scalers : sequence of transformers or None
+    data : LabelledRows
+    splitter : object with ``split(X, y)``
+    scorer : callable
+        ``scorer(estimator, row numbers, labels, sample_weight=…)``, larger is better.
+    workers : Workers
+        Folds run side by side.
+    rng : numpy Generator
+    monitor : EpochMonitor
+        Told of every group.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        scalers: Sequence[Any],
+        data: LabelledRows,
+        splitter: Any,
+        scorer: Callable[..., float],
+        workers: Workers,
+        rng: np.random.Generator,
+        monitor: EpochMonitor,
+    ):
+        self.model = model
+        self.scalers = scalers
+        self.data = data
+        self.splitter = splitter
+        self.scorer = scorer
+        self.workers = workers
+        self.rng = rng
+        self.monitor = monitor
+        self._n_judged = 0
+        self._anchors: dict[tuple[Any, ...], np.ndarray] = {}
+        self._coded: dict[tuple[Any, ...], _FoldRows] = {}
+        self._scaled: dict[tuple[int, int, int], Any] = {}
+        self._last: tuple[LabelledRows, Splits] = (data, [])  # what the finalists were judged on
+        self._rank = rng.random(len(data.target))  # a sample is the rows of smallest rank
+
+    def run(self, settings: list[Setting], sizes: list[int], n_finalists: int) -> list[Outcome]:
+        """Find the best groups, then judge all their settings by all folds of all rows.
+
+        In a group the setting of middle C stands for all. Groups are judged by some of the folds,
+        on samples that grow while groups become fewer, until ``n_finalists`` are left.
+        """
+        outcomes = [Outcome(setting) for setting in settings]
+        groups = _grouped(outcomes)
+        middle = [group[len(group) // 2] for group in groups.values()]
+        for size in sizes:
+            data = part_of(self.data, self._sample(size))
+            splits = self._splits(data)
+            self._last = data, splits
+            n_kept = n_finalists
+            if size < sizes[-1]:
+                n_kept = max(n_finalists, len(middle) // REDUCTION)
+            if n_kept < len(middle):
+                self._judge(middle, data, splits[: max(1, round(SHARE_OF_FOLDS * len(splits)))])
+                middle = sorted(middle, key=lambda outcome: -outcome.mean)[:n_kept]
+        finalists = [outcome for best in middle for outcome in groups[best.setting.group]]
+        self._judge(finalists, *self._last)
+        return [outcome for outcome in outcomes if outcome.n_rows]
+
+    def extend_costs(self, outcomes: list[Outcome]) -> list[Outcome]:
+        """Go on beyond the largest and the smallest C, by tens, while an end wins."""
+        outcomes = self._extend(outcomes, 10.0, MOST_COST)
+        return self._extend(outcomes, 0.1, LEAST_COST)
+
+    def _extend(self, outcomes: list[Outcome], factor: float, last: float) -> list[Outcome]:
+        """For the finalists that were best with the C at that end and trained with ease."""
+        most_epochs = EASY_SHARE * self.model.max_iter
+        while True:
+            most = max(outcome.seen for outcome in outcomes)
+            finalists = [outcome for outcome in outcomes if outcome.seen == most]
+            finalists.sort(key=lambda outcome: (outcome.mean, -outcome.setting.C))
+            best_of_group = {outcome.setting.group: outcome for outcome in finalists}
+            costs = [outcome.setting.C for outcome in outcomes]
+            end = max(costs) if factor > 1 else min(costs)
+            reached = end >= last if factor > 1 else end <= last
+            if end != finalists[-1].setting.C or reached:
+                return outcomes
+            beyond = [
+                Outcome(replace(outcome.setting, C=end * factor))
+                for outcome in best_of_group.values()
+                if end == outcome.setting.C and outcome.epochs <= most_epochs
+            ]
+            self._judge(beyond, *self._last)
+            easy = [outcome for outcome in beyond if outcome.epochs <= most_epochs]
+            if not easy:
+                return outcomes
+            outcomes = outcomes + easy
+
+    def _sample(self, size: int) -> np.ndarray:
+        """Rows at random, every class in its share and with at least two rows if it has them."""
+        share, chosen = size / len(self.data.target), []
+        for code in range(len(self.data.classes)):
+            rows = np.flatnonzero(self.data.target == code)
+            rows = rows[np.argsort(self._rank[rows], kind="stable")]
+            chosen.append(rows[: max(2, round(share * len(rows)))])
+        return np.concatenate(chosen)
+
+    def _splits(self, data: LabelledRows) -> Splits:
+        with warnings.catch_warnings():  # classes with fewer rows than folds are no concern here
+            warnings.filterwarnings("ignore", message="The least populated class", module="sklearn")
+            return list(self.splitter.split(data.X, data.classes[data.target]))
+
+    def _judge(self, outcomes: list[Outcome], data: LabelledRows, splits: Splits) -> None:
+        """Judge settings by the folds that they have not met yet."""
+        n_rows = data.X.shape[0]
+        by_met: dict[int, list[Outcome]] = {}
+        for outcome in outcomes:
+            met = len(outcome.scores) if outcome.n_rows == n_rows else 0
+            by_met.setdefault(met, []).append(outcome)
+        for met, alike in by_met.items():
+            if met == len(splits):
+                continue
+            for group in _grouped(alike).values():
+                seed = int(self.rng.integers(2**63))
+                self._judge_group(group, data, dict(enumerate(splits[met:], met)), seed)
+                self._n_judged += 1
+                best = max(outcome.mean for outcome in group)
+                self.monitor.epoch(self._n_judged, rows=n_rows, score=best)
+
+    def _judge_group(
+        self,
+        group: list[Outcome],
+        data: LabelledRows,
+        splits: dict[int, tuple[np.ndarray, np.ndarray]],
+        seed: int,
+    ) -> None:
+        first = group[0].setting
+        costs = [outcome.setting.C for outcome in group]
+        unscaled = self.scalers[first.scaler] is None
+        shared = self._code(first, data, seed) if unscaled else None
+
+        def judge_fold(part: tuple[int, tuple[np.ndarray, np.ndarray]]) -> Judgement:
+            number, (train, test) = part
+            with Workers(1) as alone:
+                rows = shared
+                if rows is None:
+                    scaled = self._scale(first.scaler, data, number, train)
+                    rows = _FoldRows(self._fresh(first, None), scaled, alone, seed, train)
+                rng = np.random.default_rng([seed, number])
+                return rows.judge(train, test, costs, self.scorer, alone, rng)
+
+        found = self.workers.map(judge_fold, splits.items())
+        scores = np.array([one.scores for one in found])
+        epochs = np.array([one.epochs for one in found])
+        seconds = float(np.mean([one.seconds for one in found])) / len(costs)
+        for index, outcome in enumerate(group):
+            before = outcome.scores if outcome.n_rows == data.X.shape[0] else np.zeros(0)
+            outcome.scores = np.append(before, scores[:, index])
+            outcome.n_rows, outcome.seconds = data.X.shape[0], seconds
+            outcome.epochs = max(outcome.epochs, int(epochs[:, index].max()))
+
+    def _code(self, setting: Setting, data: LabelledRows, seed: int) -> _FoldRows:
+        """All rows coded, once for all folds; what is known from before serves again."""
+        n_rows = data.X.shape[0]
+        coded = self._coded.get((n_rows, setting.group))
+        if coded is None:
+            # Anchors serve all feature maps, unless they lie among mapped features.
+            space = setting.feature_map if self.model.code_on == "features" else 0
+            key = (n_rows, setting.n_anchors, space)
+            model = self._fresh(setting, self._anchors.get(key))
+            coded = _FoldRows(model, data, self.workers, seed)
+            self._anchors[key] = coded.model._gate.anchors
+            if n_rows <= MOST_ROWS_KEPT:
+                self._coded[n_rows, setting.group] = coded
+        return coded
+
+    def _scale(self, scaler: int, data: LabelledRows, fold: int, train: np.ndarray) -> LabelledRows:
+        """All rows as the scaler makes them that was fitted to a fold's training rows."""
+        key = (data.X.shape[0], scaler, fold)
+        X = self._scaled.get(key)
+        if X is None:
+            fitted = clone(self.scalers[scaler]).fit(take_rows(data.X, train), _labels(data, train))
+            X = transformed(fitted, data.X, "scalers")
+            if len(data.target) <= MOST_ROWS_KEPT:
+                self._scaled[key] = X
+        return LabelledRows(X, data.target, data.classes, data.sample_weight)
+
+    def _fresh(self, setting: Setting, anchors: np.ndarray | None) -> Any:
+        # Of few distinct rows there are fewer anchors than were asked for.
+        given: dict[str, Any] = {"n_anchors": setting.n_anchors}
+        if anchors is not None:
+            given = {"n_anchors": "auto", "anchors": anchors}
+        return clone(self.model).set_params(
+            n_neighbors=setting.n_neighbors, beta=setting.beta, feature_map=setting.feature_map,
+            **given,
+        )  # fmt: skip
+
+
+def _grouped(outcomes: Iterable[Outcome]) -> dict[tuple[Any, ...], list[Outcome]]:
+    """Outcomes that share lifted rows, by rising C."""
+    groups: dict[tuple[Any, ...], list[Outcome]] = {}
+    for outcome in sorted(outcomes, key=lambda outcome: outcome.setting.C):
+        groups.setdefault(outcome.setting.group, []).append(outcome)
+    return groups
+
+
+class Judgement(NamedTuple):
+    """What a fold tells: scores and epochs of each C, and the seconds of training them all."""
+
+    scores: list[float]
+    epochs: list[int]
+    seconds: float
+
+
+class _FoldRows:
+    """Rows coded by one gate; folds take their parts of them."""
+
+    def __init__(
+        self,
+        model: Any,
+        data: LabelledRows,
+        workers: Workers,
+        seed: int,
+        chosen: np.ndarray | None = None,
+    ):
+        self.model = model
+        self.data = data
+        seen = data if chosen is None else part_of(data, chosen)
+        model._fit_gate(seen, np.random.default_rng(seed), workers)
+        model._fix_lifting()
+        self.stored = model._feature_map.stored(data.X)
+        self.codes = model._encode(data.X, workers)
+
+    def judge(
+        self,
+        train: np.ndarray,
+        test: np.ndarray,
+        costs: list[float],
+        scorer: Callable[..., float],
+        workers: Workers,
+        rng: np.random.Generator,
+    ) -> Judgement:
+        """Train with each C, and score on the test rows."""
+        train, test = np.sort(train), np.sort(test)
+        part = part_of(self.data, train)
+        start = time.perf_counter()
+        lifted, judges = self._lift(train, workers), self._lift(test, workers)
+        labels, weights = _labels(self.data, test), self.data.sample_weight[test]
+        alpha, scores, epochs = None, [], []
+        for C in costs:
+            problem = self.model._problem(lifted, part, C)
+            result = dual.solve(
+                problem, tol=max(SEARCH_TOL, self.model.tol), max_iter=self.model.max_iter, rng=rng,
+                alpha=alpha,
+            )  # fmt: skip
+            alpha = result.alpha
+            epochs.append(result.n_iter)
+            judged = ScoredRows(self.data.classes, judges.scores(result.weights))
+            scores.append(scorer(judged, np.arange(len(test)), labels, sample_weight=weights))
+        return Judgement(scores, epochs, time.perf_counter() - start)
+
+    def _lift(self, rows: np.ndarray, workers: Workers) -> Any:
+        stored = take_rows(self.stored, rows)
+        return self.model._lift_stored(stored, self.codes.take(rows), workers)
+
+
+class ScoredRows(ClassifierMixin, BaseEstimator):
+    """A classifier for scorers: its rows are numbers of rows whose scores are known."""
+
+    def __init__(self, classes: np.ndarray, scores: np.ndarray):
+        self.classes = classes
+        self.scores = scores
+        self.classes_ = classes
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Known scores."""
+        scores = self.scores[X]
+        if scores.shape[1] == 2 and len(self.classes) == 2:  # trained jointly
+            scores = scores[:, 1:] - scores[:, :1]
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Labels by the known scores."""
+        scores = self.decision_function(X)
+        return self.classes[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+
+def accuracy(
+    judged: ScoredRows, rows: np.ndarray, labels: np.ndarray, sample_weight: np.ndarray
+) -> float:
+    """The scorer of that name without its checks, which take longer than training on few rows."""
+    return float(np.average(judged.predict(rows) == labels, weights=sample_weight))
+
+
+def _labels(data: LabelledRows, rows: np.ndarray) -> np.ndarray:
+    return data.classes[data.target[rows]]
+
+
+def best_outcome(outcomes: Iterable[Outcome], one_standard_error: bool) -> Outcome:
+    """The highest mean among those who were judged by most, or the simplest one close to it."""
+    outcomes = list(outcomes)
+    most = max(outcome.seen for outcome in outcomes)
+    finalists = [outcome for outcome in outcomes if outcome.seen == most]
+    best = max(finalists, key=lambda outcome: outcome.mean)
+    if not one_standard_error or len(best.scores) < 2:
+        return best
+    close = [one for one in finalists if one.mean >= best.mean - best.standard_error]
+    return min(close, key=lambda outcome: outcome.setting.size)
+
+
+def results_table(outcomes: list[Outcome], scalers: Sequence[Any]) -> dict[str, Any]:
+    """What ``cv_results_`` holds, in the way of scikit-learn's searches."""
+    names = ("n_anchors", "n_neighbors", "beta", "feature_map", "scaler", "C")
+    params = [{name: getattr(one.setting, name) for name in names} for one in outcomes]
+    for values in params:
+        values["scaler"] = scalers[values["scaler"]]
+    table: dict[str, Any] = {"params": params}
+    for name in names:
+        column = np.ma.MaskedArray(np.empty(len(params), dtype=object), mask=False)
+        for index, values in enumerate(params):
+            column[index] = values[name]
+        table[f"param_{name}"] = column
+    means = np.array([one.mean for one in outcomes])
+    n_rows, n_scores = np.array([one.seen for one in outcomes]).T
+    # Who was judged by more ranks before who was left behind.
+    order = np.lexsort([-means, -n_scores, -n_rows])
+    ranks = np.empty(len(order), np.int32)
+    ranks[order] = np.arange(1, len(order) + 1)
+    for fold in range(n_scores.max()):
+        known = [one.scores[fold] if fold < len(one.scores) else np.nan for one in outcomes]
+        table[f"split{fold}_test_score"] = np.array(known)
+    return table | {
+        "mean_test_score": means,
+        "std_test_score": np.array([one.scores.std() for one in outcomes]),
+        "rank_test_score": ranks,
+        "mean_fit_time": np.array([one.seconds for one in outcomes]),
+        "n_rows": n_rows,
+    }

@@ -1,0 +1,177 @@
+"""Dual coordinate descent over blocks of rows that are loaded in turn (block minimisation).
+
+The problem is that of :mod:`hyperlocal.solvers.dual`, over rows that do not fit in memory. The
+weights ``W = Σ_i α_i y_i z_i`` stay in memory, rows and their dual variables in files. A pass loads
+one block after the other, descends on the block's own variables for some epochs, all else fixed,
+and puts them back; ``W`` goes on to the next block (Yu, Hsieh, Chang and Lin 2010).
+
+Each block, when it is loaded, tells its losses and its share of the duality gap under the weights
+of that moment. Over a pass these add up to estimates, mostly too large, for every block improves on
+what it saw. When the estimated gap is small enough, a pass with fixed weights adds up the exact
+objective and the exact gap. Only that may end the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ..model.problem import Problem, half_norm
+from .dual import RESTING, SETTLED, STRICTER, Descent
+from .result import SolverResult
+
+# More save hardly a pass; see benchmarks/large_data.py.
+EPOCHS_PER_VISIT = 3
+
+Monitor = Callable[..., bool]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows of a problem, in memory for now.
+
+    Attributes
+    ----------
+    problem : Problem
+    alpha : ndarray of shape (n_rows, n_columns)
+        Dual variables of the rows.
+    keep : callable
+        Puts dual variables back to where they came from.
+    """
+
+    problem: Problem
+    alpha: np.ndarray
+    keep: Callable[[np.ndarray], None]
+
+
+class BlockSource(Protocol):
+    """All rows of a problem, somewhere."""
+
+    n_rows: int
+
+    def blocks(self, rng: np.random.Generator) -> Iterator[Block]:
+        """Every row once, in blocks dealt at random."""
+
+
+def solve(
+    source: BlockSource,
+    *,
+    tol: float,
+    max_iter: int,
+    rng: np.random.Generator,
+    monitor: Monitor | None = None,
+) -> SolverResult:
+    """Minimise until the duality gap of all rows is at most ``tol`` times the objective.
+
+    Parameters
+    ----------
+    source : BlockSource
+    tol : float
+        Relative duality gap to reach.
+    max_iter : int
+        The most passes over all blocks.
+    rng : numpy Generator
+        Deals rows to blocks and orders the visits.
+    monitor : callable, optional
+        Called after each pass as ``monitor(number, objective=…, gap=…)``; returns whether to stop.
+
+    Returns
+    -------
+    SolverResult
+        ``n_iter`` counts passes; those with fixed weights are not counted.
+    """
+    descent = BlockDescent(source, tol, rng)
+    number, stop = 0, False
+    while not (descent.converged or stop) and number < max_iter:
+        number += 1
+        descent.run_pass()
+        if monitor is not None:
+            stop = monitor(number, **descent.facts())
+        if descent.looks_settled() or stop or number == max_iter:
+            descent.check(number)
+    return SolverResult(
+        weights=descent.weights,
+        n_iter=number,
+        objective=descent.objective,
+        duality_gap=descent.gap,
+        converged=descent.converged,
+        stopped=stop,
+        history=descent.history,
+    )
+
+
+class BlockDescent:
+    """The state of a run."""
+
+    weights: np.ndarray
+
+    def __init__(self, source: BlockSource, tol: float, rng: np.random.Generator):
+        self.source = source
+        self.tol = tol
+        self.rng = rng
+        self.bounds: np.ndarray | None = None
+        self.objective = self.losses = self.gap = np.inf
+        self.settled_share = SETTLED
+        self.converged = False
+        self.history: list[tuple[int, float, float]] = []
+
+    def run_pass(self) -> None:
+        """Descend on every block once; learn the losses and the gap as they were met."""
+
+        def descend(descent: Descent, block: Block) -> None:
+            for _ in range(EPOCHS_PER_VISIT):
+                if descent.resting.all():
+                    break
+                descent.run_epoch()
+            self.bounds = descent.bounds
+            block.keep(descent.alpha)
+
+        self._visit_blocks(descend)
+
+    def check(self, number: int) -> None:
+        """Compute the exact objective and gap, by a pass with fixed weights."""
+        looked_settled = self.looks_settled()
+        self._visit_blocks(lambda descent, block: None)
+        self.history.append((number, self.objective, self.gap))
+        self.converged = self.gap <= self.tol * self.objective
+        if looked_settled and not self.converged:
+            self.settled_share *= STRICTER
+
+    def looks_settled(self) -> bool:
+        """Whether the gap, as last seen, is small enough for a check."""
+        return self.gap <= self.settled_share * self.tol * self.objective
+
+    def facts(self) -> dict[str, float]:
+        """What to tell about the last pass."""
+        return {"objective": self.objective, "gap": self.gap}
+
+    def _visit_blocks(self, act: Callable[[Descent, Block], None]) -> None:
+        losses = gap = 0.0
+        for block in self.source.blocks(self.rng):
+            if not hasattr(self, "weights"):
+                self.weights = block.problem.lifted.zero_weights(block.problem.n_columns)
+            descent = Descent(
+                block.problem, self._tolerance(block), self.rng, block.alpha, self.bounds,
+                self.weights,
+            )  # fmt: skip
+            losses += float(descent.losses.sum())
+            gap += float(descent.gaps.sum())
+            act(descent, block)
+            del descent, block  # before the next is made
+        self.losses, self.gap = losses, gap
+        self.objective = half_norm(self.weights) + losses
+
+    def _tolerance(self, block: Block) -> float:
+        """The tolerance at which columns of a block rest: its share of the gap tolerated in all.
+
+        A descent relates the gap to what it takes for the objective, and the block's losses come
+        with the norm of the weights of all.
+        """
+        if not np.isfinite(self.objective):
+            return 0.0
+        share = block.problem.lifted.n_rows / self.source.n_rows
+        seen = (self.objective - self.losses) + share * self.losses
+        return RESTING * self.tol * share * self.objective / seen if seen > 0 else 0.0

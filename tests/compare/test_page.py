@@ -1,0 +1,198 @@
+"""Tests of the HTML page: structure, no network, no code from the data, a click in a browser."""
+
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from hyperlocal.cli import main
+from hyperlocal.compare import render_page, write_page
+from hyperlocal.compare.charts import LABEL_RADIUS, _place_labels, class_colours, pareto_front
+from hyperlocal.compare.report import Outcome, Row, contenders, pick_contenders, prepare, run
+from hyperlocal.datasets import Dataset, make_banana
+
+VOID = {"meta", "br", "img", "input", "link", "hr"}
+
+
+class Page(HTMLParser):
+    """Collects tags, and checks that they nest."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.ids, self.labels = [], [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        self.tags.append((tag, attributes))
+        if "id" in attributes:
+            self.ids.append(attributes["id"])
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+def outcomes_of(experiment, keys):
+    return [run(one, experiment) for one in pick_contenders(keys, contenders(n_jobs=1))]
+
+
+@pytest.fixture(scope="module")
+def banana():
+    return prepare(Dataset("banana", *make_banana(200, random_state=0), feature_names=("p", "q")))
+
+
+@pytest.fixture(scope="module")
+def outcomes(banana):
+    skipped = Outcome(Row("too slow", note="skipped: slow"))
+    return [*outcomes_of(banana, ["local-linear", "linear", "rbf"]), skipped]
+
+
+@pytest.fixture(scope="module")
+def text(banana, outcomes):
+    return render_page(banana, outcomes)
+
+
+def test_structure(text):
+    """A table with a button for each measured method, and a section for each button."""
+    page = Page(text)
+    assert len(page.ids) == len(set(page.ids))
+    buttons = page.all("button")
+    assert [one["aria-controls"] for one in buttons] == ["model-0", "model-1", "model-2"]
+    assert {one["aria-controls"] for one in buttons} <= set(page.ids)
+    assert [one["id"] for one in page.all("section")] == ["model-0", "model-1", "model-2"]
+    for attributes in page.all("section") + page.all("svg"):
+        assert attributes["aria-labelledby"] in page.ids
+    assert all("scope" in one for one in page.all("th"))
+    assert page.all("html")[0]["lang"] == "en"
+    assert {"name": "viewport", "content": "width=device-width, initial-scale=1"} in page.all(
+        "meta"
+    )
+    assert "prefers-color-scheme: dark" in text
+    assert "skipped: slow" in text
+
+
+def test_no_network(text):
+    """Nothing is fetched: the only addresses are of pictures in the page itself."""
+    page = Page(text)
+    addresses = [
+        one[key] for _, one in page.tags for key in ("src", "href", "action") if key in one
+    ]
+    assert len(addresses) == 3
+    assert all(address.startswith("data:image/png;base64,") for address in addresses)
+    assert "://" not in text
+    assert "url(" not in text
+    assert "default-src 'none'" in text
+
+
+def test_confusion_and_explanations(banana, outcomes, text):
+    """Matrices add up to the test rows; locally linear rows are explained by feature names."""
+    cells = re.findall(r'<td(?: class="(?:right|wrong)" style="[^"]*")?>(\d+)</td>', text)
+    matrices = [int(cell) for cell in cells]
+    n_test = len(banana.y_test)
+    n_numbers = len(outcomes)  # the first column of the table of methods
+    assert sum(matrices) - sum(range(1, n_numbers + 1)) - _other_whole_cells(outcomes) == 3 * n_test
+    assert "The closest call" in text
+    assert '<th scope="row">p</th>' in text
+    assert text.count("no exact explanation") == 2
+
+
+def _other_whole_cells(outcomes):
+    """Numbers stored, where the table writes them as digits alone."""
+    counts = (outcome.row.n_numbers for outcome in outcomes)
+    return sum(count for count in counts if count is not None and count < 1000)
+
+
+def test_labels_cannot_run(tmp_path):
+    """Names in the data are text on the page, whatever they look like."""
+    X, y = make_banana(80, random_state=0)
+    evil = "<script>alert(1)</script>"
+    data = Dataset(evil, X, np.where(y == 1, evil, "b"), feature_names=(evil, "x"))
+    experiment = prepare(data)
+    write_page(tmp_path / "page.html", experiment, outcomes_of(experiment, ["local-linear"]))
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert evil not in text
+    assert len(Page(text).all("script")) == 1
+
+
+def test_other_shapes():
+    """Three classes, one feature, and nothing measured each make a page."""
+    X, y = make_banana(90, random_state=0)
+    three = prepare(Dataset("three", X, np.arange(90) % 3))
+    Page(render_page(three, outcomes_of(three, ["local-linear", "linear"])))
+    one = prepare(Dataset("one", X[:, :1], y))
+    assert "Not drawn" in render_page(one, outcomes_of(one, ["linear"]))
+    assert "No method could be measured" in render_page(one, [Outcome(Row("a", note="failed"))])
+
+
+def test_many_classes():
+    """Above thirty classes the most frequent confusions are listed instead of a matrix."""
+    rng = np.random.default_rng(0)
+    data = prepare(Dataset("many", rng.normal(size=(160, 2)), np.arange(160) % 40))
+    text = render_page(data, outcomes_of(data, ["linear"]))
+    assert "most frequent confusions of 40 classes" in text
+    assert len(set(class_colours(40))) == 40
+
+
+def test_pareto_front():
+    """The front has what no other beats in both error and time."""
+    rows = [
+        Row("slow and good", 0.9, 1, 8.0),
+        Row("fast and poor", 0.7, 1, 1.0),
+        Row("beaten", 0.8, 1, 9.0),
+        Row("not run"),
+        Row("between", 0.8, 1, 2.0),
+    ]
+    assert pareto_front(rows) == [1, 4, 0]
+
+
+def test_command_writes_the_page(tmp_path, capsys):
+    """``compare --report`` writes a page and says so."""
+    X, y = make_banana(60, random_state=0)
+    np.savez(tmp_path / "small.npz", X=X, y=y)
+    page = tmp_path / "page.html"
+    arguments = ["--methods", "linear", "--report", str(page)]
+    assert main(["compare", str(tmp_path / "small.npz"), *arguments]) == 0
+    assert f"wrote {page}" in capsys.readouterr().err
+    Page(page.read_text(encoding="utf-8"))
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
+def test_click_in_a_browser(text, tmp_path):
+    """A click on a line of the table shows that model and hides the others."""
+    click = "<script>document.querySelector(\"#methods tr[data-model='1'] td\").click();</script>"
+    path = tmp_path / "page.html"
+    path.write_text(text.replace("</body>", f"{click}</body>"), encoding="utf-8")
+    browser = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+    done = subprocess.run(
+        [*browser, path.as_uri()], capture_output=True, text=True, timeout=120, check=True
+    )
+    page = Page(done.stdout)
+    hidden = {one["id"]: "hidden" in one for one in page.all("section")}
+    assert hidden == {"model-0": True, "model-1": False, "model-2": True}
+    pressed = [one["aria-pressed"] for one in page.all("button")]
+    assert pressed == ["false", "true", "false"]
+
+
+def test_numbers_of_close_points_stand_apart():
+    """Points at one place have their numbers one beside the other, inside of the picture."""
+    labels = _place_labels([(50.0, 100.0)] * 6 + [(55.0, 20.0)], 10, 290)
+    gaps = [
+        np.hypot(a[0] - b[0], a[1] - b[1])
+        for i, a in enumerate(labels)
+        for b in labels[:i]
+    ]  # fmt: skip
+    assert min(gaps) >= 2 * LABEL_RADIUS
+    assert all(10 <= y <= 290 for _, y in labels)

@@ -1,0 +1,110 @@
+"""Tests of hyperlocal.runtime.progress: lines on a stream, callbacks, and stopping."""
+
+import io
+
+import pytest
+
+from hyperlocal.runtime import progress
+from hyperlocal.runtime.progress import EpochMonitor, JoinedEpochs
+
+
+class Model:
+    """Stands in for an estimator."""
+
+
+class Task:
+    def __init__(self, log, name, stop=False):
+        self.log, self.name, self.stop = log, name, stop
+
+    def call_on_fit_task_begin(self, estimator):
+        self.log.append(f"begin {self.name}")
+
+    def call_on_fit_task_end(self, estimator):
+        self.log.append(f"end {self.name}")
+        return self.stop
+
+    def subcontext(self, task_name):
+        return Task(self.log, task_name, self.stop)
+
+
+class ModelWithCallbacks(Model):
+    """Has the context that scikit-learn gives estimators with callbacks."""
+
+    def __init__(self, stop=False):
+        self.log, self.stop = [], stop
+
+    def _init_callback_context(self, max_subtasks):
+        self.log.append(f"at most {max_subtasks}")
+        return Task(self.log, "fit", self.stop)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that is moved by hand."""
+    time = [0.0]
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: time[0])
+    return time
+
+
+def test_silent_by_default(capsys):
+    """Without verbose nothing is written, and nothing asks to stop."""
+    monitor = EpochMonitor(Model(), 5)
+    assert monitor.epoch(1, objective=3.0) is False
+    monitor.close()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_line_names_the_model_the_epoch_and_the_facts(clock):
+    """A line holds all that the solver tells."""
+    stream = io.StringIO()
+    monitor = EpochMonitor(Model(), 5, verbose=2, stream=stream)
+    clock[0] = 1.5
+    monitor.epoch(3, objective=12.5, gap=1e-3)
+    assert stream.getvalue() == "[Model] epoch 3  objective 12.5  gap 0.001  1.5 s\n"
+
+
+@pytest.mark.parametrize(("verbose", "lines"), [(0, 0), (1, 2), (2, 4)])
+def test_lines_are_rate_limited(clock, verbose, lines):
+    """verbose=1 writes now and then, verbose=2 every epoch."""
+    stream = io.StringIO()
+    monitor = EpochMonitor(Model(), 5, verbose=verbose, stream=stream)
+    for number, now in enumerate([0.0, 0.2, 0.4, 0.6], start=1):
+        clock[0] = now
+        monitor.epoch(number)
+    assert len(stream.getvalue().splitlines()) == lines
+
+
+def test_lines_go_to_stderr(capsys):
+    """Messages never mix with results on stdout."""
+    EpochMonitor(Model(), 5, verbose=2).epoch(1)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "epoch 1" in captured.err
+
+
+@pytest.mark.parametrize("stop", [False, True])
+def test_callbacks_hear_of_every_epoch_and_may_stop(stop):
+    """The fit and each epoch begin and end; what a callback returns decides about stopping."""
+    model = ModelWithCallbacks(stop)
+    monitor = EpochMonitor(model, 7)
+    assert [monitor.epoch(1), monitor.epoch(2)] == [stop, stop]
+    monitor.close()
+    epoch = ["begin epoch", "end epoch"]
+    assert model.log == ["at most 7", "begin fit", *epoch, *epoch, "end fit"]
+
+
+def test_joined_epochs_are_numbered_as_one():
+    """Epochs of several descents are counted on; without a monitor nobody is told."""
+    stream = io.StringIO()
+    joined = JoinedEpochs(EpochMonitor(Model(), 9, verbose=2, stream=stream))
+    assert not any(joined.epoch(number) for number in (1, 2, 1, 2, 3))
+    assert [line.split()[2] for line in stream.getvalue().splitlines()] == list("12345")
+    assert not JoinedEpochs(None).epoch(1)
+
+
+def test_joined_epochs_remember_a_wish_to_stop():
+    """A descent that follows one that was stopped is stopped too."""
+    joined = JoinedEpochs(EpochMonitor(ModelWithCallbacks(stop=True), 9))
+    assert not joined.stop
+    assert joined.epoch(1)
+    assert joined.stop
