@@ -1,10 +1,9 @@
-"""Tests of hyperlocal.held_out: parts of the training rows."""
+"""Tests of hyperlocal.data.splits: parts of the training rows."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hyperlocal.data import splits as held_out
 from hyperlocal.data.labelled import LabelledRows, part_of
 from hyperlocal.data.splits import split_held_out
 
@@ -32,10 +31,9 @@ def test_parts_are_disjoint_and_stratified(convert):
         np.testing.assert_array_equal(first_column(part), 2 * part.sample_weight - 1)
 
 
-def test_large_data_are_thinned(monkeypatch):
+def test_large_data_are_thinned():
     """No more rows are used than a choice needs."""
-    monkeypatch.setattr(held_out, "MOST_ROWS", 60)
-    train, judge = split_held_out(make_data(600), np.random.default_rng(0))
+    train, judge = split_held_out(make_data(600), np.random.default_rng(0), most_rows=60)
     assert train.X.shape[0] + judge.X.shape[0] == 60
 
 

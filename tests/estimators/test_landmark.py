@@ -10,8 +10,9 @@ from sklearn.svm import SVC, LinearSVC
 
 from estimators.data import make_data, make_ring
 from hyperlocal import LandmarkSVC
+from hyperlocal.data.splits import deal_folds
 from hyperlocal.datasets import make_xor
-from hyperlocal.estimators.stages import N_FOLDS, deal_folds
+from hyperlocal.estimators.stages import N_FOLDS
 
 PRECISE = {"tol": 1e-8, "max_iter": 200_000, "random_state": 0}
 

@@ -5,6 +5,7 @@ import pytest
 from sklearn.metrics.pairwise import linear_kernel
 from sklearn.svm import SVC
 
+from hyperlocal.model.multiclass import signed_labels
 from hyperlocal.solvers import libsvm as kernels
 from reference.problems import make_rows
 
@@ -21,7 +22,7 @@ def test_named_kernels_are_those_of_libsvm(name):
     X, y = labelled_rows()
     kernel = kernels.make_kernel(name, 0.3, 2, X)
     costs = np.random.default_rng(0).uniform(0.5, 2, 60)
-    found = kernels.solve(kernel(X, X), kernels.signed_labels(y, 2), costs, 1e-8)
+    found = kernels.solve(kernel(X, X), signed_labels(y, 2), costs, 1e-8)
     machine = kernels.machine_of(found, kernel, X, None)
     expected = SVC(C=1.0, kernel=name, gamma=0.3, degree=2, coef0=1, tol=1e-8)
     expected.fit(X, y, sample_weight=costs)
@@ -40,9 +41,7 @@ def test_scale_is_one_over_the_total_variance():
 def test_the_gap_is_small(n_classes):
     """Primal and dual objective meet."""
     X, y = labelled_rows(n_classes)
-    found = kernels.solve(
-        linear_kernel(X, X), kernels.signed_labels(y, n_classes), np.ones(60), 1e-7
-    )
+    found = kernels.solve(linear_kernel(X, X), signed_labels(y, n_classes), np.ones(60), 1e-7)
     assert -1e-9 < found.duality_gap < 1e-3 * found.objective
     np.testing.assert_allclose(found.coef.sum(axis=0), 0, atol=1e-9)
 
@@ -65,7 +64,7 @@ def test_scores_do_not_depend_on_blocks(monkeypatch):
     kernel = kernels.make_kernel("rbf", 0.3, 3, X)
     gate = rng.random((60, 3))
     gram = kernel(X, X) * (gate @ gate.T)
-    found = kernels.solve(gram, kernels.signed_labels(y, 2), np.ones(60), 1e-6)
+    found = kernels.solve(gram, signed_labels(y, 2), np.ones(60), 1e-6)
     machine = kernels.machine_of(found, kernel, X, gate)
     whole = machine.scores(X, gate)
     np.testing.assert_allclose(whole, gram @ found.coef + found.intercept, atol=1e-9)

@@ -16,10 +16,10 @@ from ..gates.code_on import CodeSpace
 from ..gates.codes import Codes
 from ..model.lifting import LiftedRows
 from ..model.losses import LOSSES
+from ..model.multiclass import signed_labels
 from ..runtime.progress import EpochMonitor, with_callbacks
 from ..runtime.threads import Workers
 from ..solvers import Problem, SolverResult
-from ..solvers import libsvm as kernels
 from .base import LocallyLinearClassifier
 
 # "auto" C is this over the mean squared length of the lifted rows. In units of one over that length
@@ -108,7 +108,7 @@ class ClusterwiseClassifier(LocallyLinearClassifier):
             mass = np.bincount(group, weights=data.sample_weight)
             alpha = alpha[group] * (data.sample_weight / mass[group])[:, None]
         used = np.flatnonzero(alpha.any(axis=1))
-        labels = kernels.signed_labels(data.target[used], len(data.classes))
+        labels = signed_labels(data.target[used], len(data.classes))
         self.dual_coef_ = np.ascontiguousarray((labels * alpha[used]).T)
         self.support_ = used
         given = np.asarray(1 if sample_weight is None else sample_weight)

@@ -22,6 +22,7 @@ from ..kernels import (
     check_precomputed,
     fit_kernel,
 )
+from ..model.multiclass import as_decisions, predicted_codes
 from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
 from ..runtime.threads import Workers, row_blocks
 from ..solvers import kernel_pegasos
@@ -228,13 +229,12 @@ default="rbf"
 
         with Workers(self.n_jobs) as workers:
             workers.map(fill, row_blocks(X.shape[0], ROWS_PER_PREDICTION_BLOCK))
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        return as_decisions(scores)
 
     def predict(self, X: Any) -> np.ndarray:
         """Predicted class labels of rows."""
-        scores = self.decision_function(X)
-        chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[chosen]
+        codes = predicted_codes(self.decision_function(X))
+        return self.classes_[codes]
 
     @property
     def dual_objective_(self) -> float:

@@ -17,6 +17,7 @@ from ..gates.gate import Gate, fit_gate
 from ..maps.landmarks import LandmarkMap, check_landmarks, choose_landmarks
 from ..model.lifting import LiftedRows
 from ..model.losses import loss_values, margins
+from ..model.multiclass import signed_labels
 from ..runtime.progress import EpochMonitor
 from ..runtime.threads import Workers
 from ..solvers import Problem, SolverResult, dual
@@ -312,7 +313,7 @@ default="random"
         gram = kernel(projections, projections)
         gram *= gate @ seen.T
         self._fix_cost(gram.diagonal(), data.sample_weight)
-        labels = kernels.signed_labels(data.target, len(data.classes))
+        labels = signed_labels(data.target, len(data.classes))
         found = kernels.solve(gram, labels, self.C_ * data.sample_weight, self.tol)
         self._machine = kernels.machine_of(found, kernel, projections, seen)
         return SolverResult(

@@ -17,6 +17,7 @@ from ..data.checks import PENALTIES_NEED_SCALES, check_labelled_rows, check_rows
 from ..data.labelled import LabelledRows, merge_equal_rows
 from ..data.splits import split_held_out
 from ..maps.base import FeatureMap
+from ..model.multiclass import predicted_codes
 from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
 from ..runtime.threads import Workers, row_blocks
 from .local_model import LocalModel
@@ -158,8 +159,9 @@ class LearnedGateClassifier(CallbackSupportMixin, LocalModel):
         rng = np.random.default_rng(seed)
         self._take(self._train(train, settings, n_epochs, rng, workers), settings)
         scores = self._scores(judge.X, workers)
-        chosen = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return float(np.average(chosen != judge.target, weights=judge.sample_weight))
+        return float(
+            np.average(predicted_codes(scores) != judge.target, weights=judge.sample_weight)
+        )
 
     def _rows_to_score(self, X: Any) -> Any:
         check_is_fitted(self, "classes_")

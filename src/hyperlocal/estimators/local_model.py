@@ -23,6 +23,7 @@ from ..maps.base import FeatureMap
 from ..model.boundary import first_changes
 from ..model.explanation import BoundaryPoint, Explanation, Explanations
 from ..model.lifting import LiftedRows
+from ..model.multiclass import as_decisions, best_and_rival, margins_over_rival, predicted_codes
 from ..runtime.threads import Workers, row_blocks
 
 ROWS_PER_PREDICTION_BLOCK = 32_768
@@ -82,7 +83,7 @@ class LocalModel(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
         """
         scores = self._row_scores(self._rows_to_score(X))
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        return as_decisions(scores)
 
     def _rows_to_score(self, X: Any) -> Any:
         """Rows as ``_row_scores`` takes them."""
@@ -99,7 +100,7 @@ class LocalModel(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Predicted class labels of rows."""
-        chosen = _chosen(self._row_scores(self._rows_to_score(X)))
+        chosen = predicted_codes(self._row_scores(self._rows_to_score(X)))
         return self.classes_[chosen]
 
     @available_if(_loss_is_log)
@@ -193,7 +194,7 @@ class LocalModel(ClassifierMixin, BaseEstimator):
         coef, values, intercepts = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
         contributions = coef * values[:, None]
         scores = contributions.sum(axis=2) + intercepts
-        best, second = _first_two(scores)
+        best, second = best_and_rival(scores)
         names = self._feature_map.feature_names(self._input_names())
         points = self._boundary_points(X, coef, scores, best, second)
         explanations = []
@@ -237,11 +238,11 @@ class LocalModel(ClassifierMixin, BaseEstimator):
         rows = X.toarray() if sp.issparse(X) else X
         usable = lengths > 0
         normals[usable] /= lengths[usable, None]
-        margins = np.abs(scores[:, 0]) if scores.shape[1] == 1 else _margins(scores, best, second)
+        margins = margins_over_rival(scores).astype(np.float64)
         linear = np.divide(margins, lengths, out=np.zeros_like(lengths), where=usable)
 
         def predict(points: np.ndarray) -> np.ndarray:
-            return _chosen(self._row_scores(points))
+            return predicted_codes(self._row_scores(points))
 
         distances, labels = first_changes(predict, rows, normals, REACH * linear)
         found = np.isfinite(distances)
@@ -323,28 +324,6 @@ class LocalModel(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _chosen(scores: np.ndarray) -> np.ndarray:
-    """The class with the largest score, as an index; one column: whether it is positive."""
-    if scores.shape[1] == 1:
-        return (scores[:, 0] > 0).astype(np.intp)
-    return scores.argmax(axis=1)
-
-
-def _first_two(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The classes with the largest and the second largest score, as indices."""
-    best = _chosen(scores)
-    if scores.shape[1] == 1:
-        return best, 1 - best
-    others = scores.copy()
-    others[np.arange(len(scores)), best] = -np.inf
-    return best, others.argmax(axis=1)
-
-
-def _margins(scores: np.ndarray, best: np.ndarray, second: np.ndarray) -> np.ndarray:
-    rows = np.arange(len(scores))
-    return (scores[rows, best] - scores[rows, second]).astype(np.float64)
 
 
 def _towards(

@@ -18,6 +18,7 @@ from ..data.checks import check_labelled_rows, check_rows, warn_about_scales
 from ..data.labelled import LabelledRows, merge_equal_rows
 from ..data.rows import canonical, take_rows
 from ..data.splits import split_held_out
+from ..model.multiclass import as_decisions, predicted_codes
 from ..neighbors.cells import CellSearch
 from ..neighbors.covering import ROWS_PER_CENTRE, cover_rows
 from ..neighbors.search import (
@@ -177,12 +178,12 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
                 scores[begin:end], unsolved = self._scores(solver, X[begin:end], workers)
                 n_unsolved += unsolved
         self._warn_if_unsolved(n_unsolved)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        return as_decisions(scores)
 
     def predict(self, X: Any) -> np.ndarray:
         """Predicted class labels of rows."""
         scores = self.decision_function(X)
-        return self.classes_[_chosen(scores)]
+        return self.classes_[predicted_codes(scores)]
 
     # ---- what subclasses change ----------------------------------------------------------------
 
@@ -243,7 +244,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         others = solver.centre_scores(
             models, take_rows(queries, unsure), asked[unsure, -1], workers
         )
-        first, second = _chosen(scores[unsure]), _chosen(others)
+        first, second = predicted_codes(scores[unsure]), predicted_codes(others)
         differ = np.flatnonzero(first != second)
         doubtful = unsure[differ]
         if not len(doubtful):
@@ -425,7 +426,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         try:
             for number, size in enumerate(sizes, start=1):
                 scores, _ = self._local_scores(solver, queries, found, size, workers)
-                right = np.average(_chosen(scores) == target[own], weights=weights[own])
+                right = np.average(predicted_codes(scores) == target[own], weights=weights[own])
                 self.leave_one_out_accuracy_[size] = float(right)
                 monitor.epoch(number, n_neighbors=size, accuracy=float(right))
         finally:
@@ -472,13 +473,6 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _chosen(scores: np.ndarray) -> np.ndarray:
-    """The class with the best score."""
-    if scores.ndim == 1 or scores.shape[1] == 1:
-        return (scores.ravel() > 0).astype(np.intp)
-    return scores.argmax(axis=1)
 
 
 def _joined(old: LabelledRows, new: LabelledRows) -> LabelledRows:

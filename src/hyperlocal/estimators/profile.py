@@ -14,6 +14,7 @@ from ..gates.balanced import balanced_clusters
 from ..gates.codes import Codes
 from ..gates.gate import Gate
 from ..maps.base import FeatureMap
+from ..model.multiclass import signed_labels
 from ..runtime.threads import Workers
 from ..solvers import Problem, SolverResult
 from ..solvers import libsvm as kernels
@@ -193,7 +194,7 @@ class ProfileSVC(ClusterwiseClassifier):
         kernels.check_size(int(sizes.max()), "the largest cluster")
         sample = _dense(data.X[: kernels.MOST_ROWS])
         kernel = kernels.make_kernel(self.kernel, self.gamma, self.degree, sample)
-        labels = kernels.signed_labels(data.target, len(data.classes))
+        labels = signed_labels(data.target, len(data.classes))
         lengths = np.array([kernel(row, row)[0, 0] for row in sample[:ROWS_FOR_COST, None]])
         self._fix_cost(lengths, data.sample_weight[:ROWS_FOR_COST])
         costs = self.C_ * data.sample_weight

@@ -16,9 +16,11 @@ import numpy as np
 
 from ..data.labelled import LabelledRows
 from ..data.rows import take_rows
+from ..data.splits import deal_folds
 from ..gates.codes import Codes
 from ..gates.gate import Gate
 from ..model.lifting import LiftedRows
+from ..model.multiclass import predicted_codes
 from ..solvers import Problem, SolverResult
 
 N_FOLDS = 5
@@ -126,7 +128,7 @@ class StageTrainer:
             result = self._solve_rows(stored, clusters, np.flatnonzero(fold != number))
             converged &= result.converged
             held = np.flatnonzero(fold == number)
-            lifted = self._lift_rows(stored[held], codes_of(clusters.codes, held), clusters)
+            lifted = self._lift_rows(stored[held], clusters.codes.take(held), clusters)
             if scores is None:
                 scores = np.empty((len(fold), result.weights.shape[1]), stored.dtype)
             scores[held] = lifted.scores(result.weights)
@@ -141,45 +143,9 @@ class StageTrainer:
     ) -> SolverResult:
         data, codes = self.data, clusters.codes
         if rows is not None:
-            stored, codes = take_rows(stored, rows), codes_of(codes, rows)
+            stored, codes = take_rows(stored, rows), codes.take(rows)
             data = LabelledRows(stored, data.target[rows], data.classes, data.sample_weight[rows])
         return self.solve(self.make_problem(self._lift_rows(stored, codes, clusters), data))
-
-
-def predicted_codes(scores: np.ndarray) -> np.ndarray:
-    """The class that scores name: of one column by its sign, else the largest.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from hyperlocal.estimators.stages import predicted_codes
-    >>> predicted_codes(np.array([[-0.1], [2.0]])).tolist()
-    [0, 1]
-    """
-    return (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
-
-
-def deal_folds(target: np.ndarray, n_folds: int, rng: np.random.Generator) -> np.ndarray:
-    """The fold of each row: classes are spread evenly over folds.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from hyperlocal.estimators.stages import deal_folds
-    >>> fold = deal_folds(np.array([0, 0, 1, 1]), 2, np.random.default_rng(0))
-    >>> sorted(fold[:2].tolist()), sorted(fold[2:].tolist())
-    ([0, 1], [0, 1])
-    """
-    shuffled = rng.permutation(len(target))
-    by_class = shuffled[np.argsort(target[shuffled], kind="stable")]
-    fold = np.empty(len(target), np.intp)
-    fold[by_class] = np.arange(len(target)) % min(n_folds, len(target))
-    return fold
-
-
-def codes_of(codes: Codes, rows: np.ndarray) -> Codes:
-    """The codes of some rows."""
-    return Codes(codes.anchors[rows], codes.weights[rows], codes.distances[rows])
 
 
 def comparable_scale(

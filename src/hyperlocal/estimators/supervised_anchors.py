@@ -10,6 +10,7 @@ import numpy as np
 from ..data.arguments import check_choice, check_flag, check_number
 from ..data.labelled import LabelledRows, part_of
 from ..data.rows import core_rows
+from ..data.splits import hold_out
 from ..gates.codes import anchor_masses
 from ..gates.gate import Gate
 from ..runtime.progress import EpochMonitor, JoinedEpochs
@@ -336,12 +337,8 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
 
     def _choose_held_out(self, data: LabelledRows, rng: np.random.Generator) -> np.ndarray:
         """A tenth of each class, or nobody where that is too few."""
-        chosen = np.zeros(data.X.shape[0], bool)
-        if not self.keep_if_better:
-            return chosen
-        for cls in range(len(data.classes)):
-            members = rng.permutation(np.flatnonzero(data.target == cls))
-            chosen[members[: int(HELD_OUT * len(members))]] = True
+        share = HELD_OUT if self.keep_if_better else 0.0
+        chosen = hold_out(data.target, share, rng)
         return chosen if chosen.sum() >= FEWEST_HELD_OUT else np.zeros_like(chosen)
 
     def _solve_weights(

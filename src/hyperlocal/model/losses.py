@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from ..runtime.threads import row_blocks
+from .multiclass import predicted_codes
 
 LOSSES = ("squared_hinge", "hinge", "log")
 # So many that their numbers, in double precision, stay in the nearer caches.
@@ -117,9 +118,8 @@ def is_correct(scores: np.ndarray, target: np.ndarray) -> np.ndarray:
     >>> is_correct(np.array([[0.5], [0.5]]), np.array([0, -1])).tolist()
     [True, False]
     """
-    if scores.shape[1] == 1:
-        return (scores[:, 0] > 0) == (target == 0)
-    return scores.argmax(axis=1) == target
+    own = target + 1 if scores.shape[1] == 1 else target
+    return predicted_codes(scores) == own
 
 
 def loss_sum(

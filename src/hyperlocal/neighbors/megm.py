@@ -16,6 +16,7 @@ from ..data.arguments import check_choice, check_n_jobs, check_number, make_gene
 from ..data.checks import check_labelled_rows, check_rows, warn_about_scales
 from ..data.labelled import LabelledRows, part_of
 from ..data.rows import take_rows
+from ..data.splits import hold_out
 from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
 from ..runtime.threads import Workers, row_blocks
 from .megm_descent import Descent, dense, mapped, one_hot_rows, pair_blocks, probabilities
@@ -273,7 +274,9 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         monitor: EpochMonitor,
     ) -> tuple[int, bool]:
         """After how many iterations rows that were held out are predicted best."""
-        kept, held_out = _split(data.target, self.validation_fraction, rng)
+        share = min(self.validation_fraction, MOST_VALIDATION_ROWS / len(data.target))
+        is_held_out = hold_out(data.target, share, rng)
+        kept, held_out = np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
         if not len(held_out) or len(np.unique(data.target[kept])) < 2:
             return self.max_iter, False
         run = self._descent(part_of(data, kept), start, workers, monitor)
@@ -291,18 +294,6 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if isinstance(wanted, str):
             wanted = None if n_rows <= MOST_ROWS_FOR_EXACT else NEIGHBORS_OF_LARGE_DATA
         return None if wanted is None or wanted >= n_rows - 1 else int(wanted)
-
-
-def _split(
-    target: np.ndarray, fraction: float, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """Rows to keep and to hold out: a share of each class, 1,000 rows at most."""
-    fraction = min(fraction, MOST_VALIDATION_ROWS / len(target))
-    is_held_out = np.zeros(len(target), bool)
-    for label in np.unique(target):
-        members = rng.permutation(np.flatnonzero(target == label))
-        is_held_out[members[: int(fraction * len(members))]] = True
-    return np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
 
 
 def _mapped_one_by_one(X: np.ndarray, A: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..model.inspection import anchor_weights, split_pipeline
+from ..model.multiclass import predicted_codes
 from .anchors import anchors_of, as_given
 from .drawing import pyplot
 
@@ -129,8 +130,10 @@ class PrototypeDisplay(_MapDisplay):
         """
         model, anchors = anchors_of(estimator)
         chosen = model._row_scores(anchors[:n_shown])
-        said = chosen.argmax(axis=1) if chosen.shape[1] > 1 else (chosen[:, 0] > 0).astype(int)
-        titles = [f"{number}: {label}" for number, label in enumerate(model.classes_[said])]
+        titles = [
+            f"{number}: {label}"
+            for number, label in enumerate(model.classes_[predicted_codes(chosen)])
+        ]
         values = as_given(estimator, anchors[:n_shown])
         names = _input_names(estimator, values.shape[1])
         return cls(values, titles, image_shape, names).plot()

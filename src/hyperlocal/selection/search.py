@@ -21,6 +21,7 @@ from sklearn.model_selection import StratifiedKFold
 from ..data.labelled import LabelledRows, part_of
 from ..data.rows import take_rows
 from ..maps.transformer import transformed
+from ..model.multiclass import predicted_codes
 from ..runtime.progress import EpochMonitor
 from ..runtime.threads import Workers
 from ..solvers import dual
@@ -379,8 +380,7 @@ class ScoredRows(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels by the known scores."""
-        scores = self.decision_function(X)
-        return self.classes[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+        return self.classes[predicted_codes(self.decision_function(X))]
 
 
 def accuracy(

@@ -78,12 +78,6 @@ def make_kernel(kernel: Any, gamma: Any, degree: int, rows: np.ndarray) -> Kerne
     return Kernel(kernel, float(gamma), int(degree))
 
 
-def signed_labels(target: np.ndarray, n_classes: int) -> np.ndarray:
-    """±1 per row and column: one column per class, or one for two classes."""
-    positive = target[:, None] == (np.arange(1, 2) if n_classes == 2 else np.arange(n_classes))
-    return np.where(positive, 1.0, -1.0)
-
-
 @dataclass
 class KernelResult:
     """What LIBSVM found.
