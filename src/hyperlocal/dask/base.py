@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..data.arguments import check_choice, check_number, make_generator
 from ..data.checks import class_weights_by_mass, require_two_classes, warn_about_scales
 from ..data.labelled import LabelledRows
-from ..estimators.base import LocallyLinearClassifier
+from ..estimators.old_base import LocallyLinearClassifier
 from ..gates.anchors import rows_to_sample
 from ..runtime.progress import EpochMonitor
 from ..runtime.threads import Workers

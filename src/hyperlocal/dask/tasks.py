@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from ..data.checks import check_block
 from ..data.labelled import LabelledRows, part_of
 from ..data.rows import canonical, take_rows
-from ..estimators.base import LocallyLinearClassifier
+from ..estimators.old_base import LocallyLinearClassifier
 from ..gates.codes import anchor_masses
 from ..runtime.threads import Workers
 from ..solvers import Problem

@@ -13,7 +13,7 @@ from ..model.losses import is_correct, loss_sum
 from ..runtime.threads import Workers
 from ..solvers import Problem
 from ..solvers.anchor_descent import RESERVES, Look
-from .base import LocallyLinearClassifier
+from .old_base import LocallyLinearClassifier
 
 
 class RecodedRows:

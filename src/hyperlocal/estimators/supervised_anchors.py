@@ -17,7 +17,7 @@ from ..runtime.progress import EpochMonitor, JoinedEpochs
 from ..runtime.threads import Workers
 from ..solvers import Problem, SolverResult, anchor_descent, dual, sgd
 from ..solvers.anchor_descent import AnchorEpoch, LearnedAnchors, RightRows
-from .base import LocallyLinearClassifier
+from .old_base import LocallyLinearClassifier
 from .recoded_rows import RecodedRows
 
 # While anchors move, C is at most this (lifted rows as they are, or of norm one): a large C makes
