@@ -58,14 +58,15 @@ def test_a_block_equals_single_visits(dtype, steps):
 
 @pytest.mark.parametrize("sampling", pegasos.SAMPLINGS)
 @pytest.mark.parametrize("block", [7, 64, 512])
-def test_epochs_equal_single_visits(monkeypatch, sampling, block):
+def test_epochs_equal_single_visits(sampling, block):
     """Blocks and tiles of any size lead to the counts of plain kernel Pegasos, same order."""
-    monkeypatch.setattr(kernel_pegasos, "ROWS_PER_BLOCK", block)
-    monkeypatch.setattr(kernel_pegasos, "ROWS_PER_TILE", 16)
     X, target, costs = make_data()
-    kernel = Kernel("rbf", gamma=0.3, constant=0.5)
-    found = solve(RowKernel(kernel, X), target, costs, sampling=sampling)
-    K, counts, steps = kernel(X, X), np.zeros((120, 3)), 0
+    kernel = Kernel("rbf", gamma=0.3)
+    found = solve(
+        RowKernel(kernel, X, 0.5), target, costs, sampling=sampling, rows_per_block=block,
+        rows_per_tile=16,
+    )  # fmt: skip
+    K, counts, steps = kernel.values(X, X) + 0.5, np.zeros((120, 3)), 0
     orders = pegasos.visit_orders(120, sampling, np.random.default_rng(0))
     for _ in range(4):
         counts, steps, _ = reference.kernel_epoch(
@@ -82,7 +83,7 @@ def test_epochs_equal_single_visits(monkeypatch, sampling, block):
 def test_a_linear_kernel_is_linear_pegasos(dtype, storage, average):
     """With products of rows as kernel, the expansion is linear Pegasos with the same order."""
     X, target, costs = make_data(dtype=dtype, storage=storage)
-    found = solve(RowKernel(Kernel("linear", constant=0.49), X), target, costs, average=average)
+    found = solve(RowKernel(Kernel("linear"), X, 0.49), target, costs, average=average)
     problem = pegasos.PegasosProblem(
         X=X, costs=costs.astype(dtype), lambda_=LAMBDA, bias=0.7, n_columns=3, target=target,
         coupling="one_vs_rest", workers=Workers(1),
@@ -104,17 +105,15 @@ def test_cache_and_threads_change_nothing(cache, n_jobs):
     """The result does not depend on how much is cached, nor on the threads."""
     X, target, costs = make_data()
     source = RowKernel(Kernel("rbf", gamma=0.3), X)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernel_pegasos, "ROWS_PER_TILE", 16)
-        found = solve(source, target, costs, cache_bytes=cache, n_jobs=n_jobs, max_iter=2)
-        plain = solve(source, target, costs, max_iter=2)
+    options = {"max_iter": 2, "rows_per_tile": 16}
+    found = solve(source, target, costs, cache_bytes=cache, n_jobs=n_jobs, **options)
+    plain = solve(source, target, costs, **options)
     np.testing.assert_array_equal(found.support, plain.support)
     np.testing.assert_allclose(found.coefficients, plain.coefficients, rtol=1e-12)
 
 
-def test_the_cache_keeps_its_budget(monkeypatch):
+def test_the_cache_keeps_its_budget():
     """Full tiles are cached while they fit; a cached value is computed once."""
-    monkeypatch.setattr(kernel_pegasos, "ROWS_PER_TILE", 16)
     X, target, costs = make_data()
 
     class Counting(RowKernel):
@@ -129,8 +128,8 @@ def test_the_cache_keeps_its_budget(monkeypatch):
         Counting.computed = 0
         source = Counting(Kernel("rbf", gamma=0.3), X)
         with Workers(1) as workers:
-            support = kernel_pegasos.Support(source, 3, cache, workers)
-        solve(source, target, costs, cache_bytes=cache)
+            support = kernel_pegasos.Support(source, 3, cache, workers, rows_per_tile=16)
+        solve(source, target, costs, cache_bytes=cache, rows_per_tile=16)
         counts.append(Counting.computed)
         assert support.tiles_left == min(int(cache // (120 * 16 * 8)), int(1e9) // (120 * 16 * 8))
     assert counts[0] > counts[1] > counts[2]
@@ -139,8 +138,9 @@ def test_the_cache_keeps_its_budget(monkeypatch):
 def test_a_matrix_serves_as_well_as_rows():
     """A precomputed matrix gives what computing its values gives."""
     X, target, costs = make_data()
-    K = Kernel("rbf", gamma=0.3)(X, X)
-    by_rows = solve(RowKernel(Kernel("rbf", gamma=0.3, constant=1.0), X), target, costs)
+    kernel = Kernel("rbf", gamma=0.3)
+    K = kernel.values(X, X)
+    by_rows = solve(RowKernel(kernel, X, 1.0), target, costs)
     by_matrix = solve(MatrixKernel(K, 1.0), target, costs)
     np.testing.assert_allclose(by_rows.coefficients, by_matrix.coefficients, rtol=1e-9)
 
@@ -151,7 +151,7 @@ def test_the_gap_certifies(average, sampling):
     """The objective is that of the expansion, the optimum lies within the gap, the gap closes."""
     X, target, costs = make_data()
     kernel = Kernel("rbf", gamma=0.3)
-    K = kernel(X, X)
+    K = kernel.values(X, X)
     results = [
         solve(
             RowKernel(kernel, X), target, costs, max_iter=epochs, average=average, sampling=sampling

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,13 +14,7 @@ from ..data.arguments import check_choice, check_flag, check_n_jobs, check_numbe
 from ..data.checks import check_labelled_rows, check_rows, warn_about_scales
 from ..data.labelled import LabelledRows, merge_equal_rows
 from ..data.rows import take_rows
-from ..kernels import (
-    NEEDS_HISTOGRAMS,
-    Kernel,
-    check_kernel_arguments,
-    check_precomputed,
-    fit_kernel,
-)
+from ..kernels import NEEDS_HISTOGRAMS, Kernel, check_kernel, check_precomputed, make_kernel
 from ..model.multiclass import as_decisions, predicted_codes
 from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
 from ..runtime.threads import Workers, row_blocks
@@ -54,9 +47,9 @@ default="rbf"
         ``exp(−γ Σ_v (x_v − x'_v)²/(x_v + x'_v))`` and ``Σ_v min(x_v, x'_v)`` for histograms; a
         given matrix of values between training rows; or a function of two sets of rows that
         returns the matrix of their values.
-    gamma : float or "scale", default="scale"
-        "scale" is one over the number of features times their variance (1 for "chi2").
-        ``1/(2σ²)`` for a Gaussian of width σ.
+    gamma : float, "scale" or "auto", default="scale"
+        "scale" is one over the number of features times their variance (1 for "chi2"), "auto" one
+        over the number of features; a Gaussian of standard deviation σ has ``1/(2σ²)``.
     degree : int, default=3
     coef0 : float, default=1.0
     sampling : {"permutation", "fixed_permutation", "replacement"}, default="permutation"
@@ -247,13 +240,13 @@ default="rbf"
 
     def _values(self, rows: Any, begin: int, end: int) -> np.ndarray:
         """Kernel values of rows with a part of the support; the constant is in the intercept."""
-        if self._kernel.kind == "precomputed":
+        if self._kernel.name == "precomputed":
             return rows[:, self.support_[begin:end]]
-        return self._kernel(rows, self.support_vectors_[begin:end])
+        return self._kernel.values(rows, self.support_vectors_[begin:end])
 
     def _check_arguments(self) -> None:
         check_regularization(self.regularization)
-        check_kernel_arguments(self.kernel, self.gamma, self.degree, self.coef0)
+        check_kernel(self.kernel, self.gamma, self.degree, self.coef0)
         check_choice("sampling", self.sampling, SAMPLINGS)
         check_flag("average", self.average)
         check_number("max_iter", self.max_iter, integer=True, above=1, inclusive=True)
@@ -271,8 +264,8 @@ default="rbf"
             if self.kernel == "rbf":
                 warn_about_scales(data.X, "The Gaussian kernel depends on distances")
             data = merge_equal_rows(data)
-            self._kernel = fit_kernel(self.kernel, self.gamma, self.degree, self.coef0, data.X)
-            return data, RowKernel(replace(self._kernel, constant=constant), data.X)
+            self._kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0, data.X)
+            return data, RowKernel(self._kernel, data.X, constant)
         K = data.X if data.origin is None else data.X[:, data.given_rows()]
         check_precomputed(K)
         self._kernel = Kernel("precomputed")

@@ -16,8 +16,8 @@ from ..maps.quadratic import QuadraticMap
 from ..maps.transformer import TransformerMap
 from ..neighbors.cells import CellSearch
 from ..neighbors.search import ExactSearch, TreeSearch
-from ..solvers import libsvm
 from ..solvers.anchor_descent import AnchorEpoch
+from ..solvers.libsvm import KernelMachine
 from ..solvers.pegasos import PegasosState
 from ..solvers.sgd import SgdState
 from ..solvers.small_svms import KernelOptions, LocalSvms
@@ -25,9 +25,9 @@ from ..solvers.small_svms import KernelOptions, LocalSvms
 _ESTIMATORS = [getattr(hyperlocal, name) for name in hyperlocal.__all__]
 _PARTS = [
     AdditiveKernelMap, AnchorEpoch, BiasOnlyMap, BoundTerms, CellSearch, ClustererGate, CodeOn,
-    ConstantGate, EarlierStage, ExactSearch, FeatureMap, Gate, Kernel, KernelOptions, LabelledRows,
-    LandmarkMap, LocalSvms, PegasosState, QuadraticMap, RowOrigin, SgdState, TransformerMap,
-    TreeSearch, libsvm.Kernel, libsvm.KernelMachine,
+    ConstantGate, EarlierStage, ExactSearch, FeatureMap, Gate, Kernel, KernelMachine, KernelOptions,
+    LabelledRows, LandmarkMap, LocalSvms, PegasosState, QuadraticMap, RowOrigin, SgdState,
+    TransformerMap, TreeSearch,
 ]  # fmt: skip
 
 #: What to trust when a model of this library is loaded by skops:

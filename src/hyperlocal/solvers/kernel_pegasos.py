@@ -44,19 +44,22 @@ class KernelSource(Protocol):
 
 
 class RowKernel:
-    """Values computed from rows of features."""
+    """Values computed from rows of features; ``constant`` is added to each."""
 
-    def __init__(self, kernel: Kernel, X: Any):
-        self.kernel, self.X = kernel, X
+    def __init__(self, kernel: Kernel, X: Any, constant: float = 0.0):
+        self.kernel, self.X, self.constant = kernel, X, X.dtype.type(constant)
         self.n_rows, self.dtype = X.shape[0], X.dtype
 
     def block(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Computed at every call."""
-        return self.kernel(take_rows(self.X, rows), take_rows(self.X, others))
+        values = self.kernel.values(take_rows(self.X, rows), take_rows(self.X, others))
+        if self.constant:
+            values += self.constant
+        return values
 
 
 class MatrixKernel:
-    """Values read from a precomputed matrix."""
+    """Values read from a precomputed matrix; ``constant`` is added to each."""
 
     def __init__(self, K: np.ndarray, constant: float):
         self.K, self.constant = K, K.dtype.type(constant)
@@ -89,30 +92,37 @@ class Tile:
 class Support:
     """The rows that have counts."""
 
-    def __init__(self, source: KernelSource, n_columns: int, cache_bytes: float, workers: Workers):
+    def __init__(
+        self,
+        source: KernelSource,
+        n_columns: int,
+        cache_bytes: float,
+        workers: Workers,
+        rows_per_tile: int = ROWS_PER_TILE,
+    ):
         self.source = source
         self.workers = workers
+        self.rows_per_tile = rows_per_tile
         self.place = np.full(source.n_rows, -1, np.int64)  # of a row in the support
         self.rows = np.empty(0, np.int64)
         self.counts = np.zeros((0, n_columns))
         self.past = np.zeros((0, n_columns))
         self.tiles: list[Tile] = []
-        tile_bytes = source.n_rows * ROWS_PER_TILE * source.dtype.itemsize
+        tile_bytes = source.n_rows * rows_per_tile * source.dtype.itemsize
         self.tiles_left = int(cache_bytes // tile_bytes)
 
     def products(self, rows: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
         """``Σ_j coefficients_jc k(x_i, x_j)`` over the support, for some rows."""
-        starts = range(0, len(self.rows), ROWS_PER_TILE)
         weights = coefficients.astype(self.source.dtype)
-        open_tile = Tile(self.rows[len(self.tiles) * ROWS_PER_TILE :])
+        open_tile = Tile(self.rows[len(self.tiles) * self.rows_per_tile :])
 
-        def of_tile(start: int) -> np.ndarray:
-            number = start // ROWS_PER_TILE
+        def of_tile(block: tuple[int, int]) -> np.ndarray:
+            number = block[0] // self.rows_per_tile
             tile = self.tiles[number] if number < len(self.tiles) else open_tile
-            return tile.kernel(self.source, rows) @ weights[start : start + ROWS_PER_TILE]
+            return tile.kernel(self.source, rows) @ weights[slice(*block)]
 
         total = np.zeros((len(rows), coefficients.shape[1]))
-        for part in self.workers.map(of_tile, starts):
+        for part in self.workers.map(of_tile, row_blocks(len(self.rows), self.rows_per_tile)):
             total += part
         return total.astype(self.source.dtype)
 
@@ -129,16 +139,16 @@ class Support:
         self.past = np.concatenate([self.past, blank])
         np.add.at(self.counts, self.place[rows], added)
         np.add.at(self.past, self.place[rows], mass[:, None] * added)
-        while (len(self.tiles) + 1) * ROWS_PER_TILE <= len(self.rows):
+        while (len(self.tiles) + 1) * self.rows_per_tile <= len(self.rows):
             self._close_tile()
 
     def _close_tile(self) -> None:
-        start = len(self.tiles) * ROWS_PER_TILE
-        tile = Tile(self.rows[start : start + ROWS_PER_TILE].copy())
+        start = len(self.tiles) * self.rows_per_tile
+        tile = Tile(self.rows[start : start + self.rows_per_tile].copy())
         if self.tiles_left > 0:
             self.tiles_left -= 1
             n_rows = self.source.n_rows
-            tile.values = np.empty((n_rows, ROWS_PER_TILE), self.source.dtype)
+            tile.values = np.empty((n_rows, self.rows_per_tile), self.source.dtype)
             tile.known = np.zeros(n_rows, bool)
         self.tiles.append(tile)
 
@@ -187,6 +197,8 @@ def solve(
     rng: np.random.Generator,
     workers: Workers,
     monitor: Monitor | None = None,
+    rows_per_block: int = ROWS_PER_BLOCK,
+    rows_per_tile: int = ROWS_PER_TILE,
 ) -> KernelResult:
     """Minimise ``λ/2‖w‖² + (1/N) Σ_i c_i hinge_i``, each column by itself.
 
@@ -194,7 +206,7 @@ def solve(
     much as an epoch, so it is checked after epochs that lie further and further apart. The monitor
     is told an estimate of the objective that comes for free: from losses of rows when visited.
     """
-    support = Support(source, n_columns, cache_bytes, workers)
+    support = Support(source, n_columns, cache_bytes, workers, rows_per_tile)
     squared_norms = np.zeros(n_columns)
     orders = visit_orders(source.n_rows, sampling, rng)
     history: list[tuple[int, float, float]] = []
@@ -202,7 +214,7 @@ def solve(
     while not (converged or stop) and number < max_iter:
         number += 1
         losses, order = np.zeros(n_columns), next(orders)
-        for begin, end in row_blocks(len(order), ROWS_PER_BLOCK):
+        for begin, end in row_blocks(len(order), rows_per_block):
             rows = order[begin:end]
             added = np.empty((len(rows), n_columns))
             _core.kernel_pegasos_block(
