@@ -180,7 +180,7 @@ def _map_steps(feature_map: FeatureMap, dtype: Any) -> list[Step]:
         landmarks = feature_map.landmarks
         if feature_map.projection == "linear":
             return [_product(landmarks.T, 0, dtype)]
-        return [_gaussian(landmarks, 1 / feature_map.sigma, np.eye(len(landmarks)), dtype)]
+        return [_gaussian(landmarks, feature_map.gamma, np.eye(len(landmarks)), dtype)]
     if isinstance(feature_map, TransformerMap):
         return plain_steps(feature_map.transformer, dtype)
     return []

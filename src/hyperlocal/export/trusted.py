@@ -3,8 +3,7 @@
 import hyperlocal
 
 from ..data.labelled import LabelledRows, RowOrigin
-from ..estimators.stability import BoundTerms
-from ..estimators.stages import EarlierStage
+from ..estimators.stability import BoundTerms, Risk
 from ..gates.clusters import ClustererGate
 from ..gates.code_on import CodeOn
 from ..gates.gate import ConstantGate, Gate
@@ -14,20 +13,24 @@ from ..maps.base import BiasOnlyMap, FeatureMap
 from ..maps.landmarks import LandmarkMap
 from ..maps.quadratic import QuadraticMap
 from ..maps.transformer import TransformerMap
+from ..model.kernel_model import KernelModel
+from ..model.latent_model import LatentModel
+from ..model.local_model import Bias, LocalModel
+from ..model.stacked import StackedMap
+from ..model.tree_model import TreeModel
 from ..neighbors.cells import CellSearch
 from ..neighbors.search import ExactSearch, TreeSearch
 from ..solvers.anchor_descent import AnchorEpoch
-from ..solvers.libsvm import KernelMachine
 from ..solvers.pegasos import PegasosState
 from ..solvers.sgd import SgdState
 from ..solvers.small_svms import KernelOptions, LocalSvms
 
 _ESTIMATORS = [getattr(hyperlocal, name) for name in hyperlocal.__all__]
 _PARTS = [
-    AdditiveKernelMap, AnchorEpoch, BiasOnlyMap, BoundTerms, CellSearch, ClustererGate, CodeOn,
-    ConstantGate, EarlierStage, ExactSearch, FeatureMap, Gate, Kernel, KernelMachine, KernelOptions,
-    LabelledRows, LandmarkMap, LocalSvms, PegasosState, QuadraticMap, RowOrigin, SgdState,
-    TransformerMap, TreeSearch,
+    AdditiveKernelMap, AnchorEpoch, Bias, BiasOnlyMap, BoundTerms, CellSearch, ClustererGate,
+    CodeOn, ConstantGate, ExactSearch, FeatureMap, Gate, Kernel, KernelModel, KernelOptions,
+    LabelledRows, LandmarkMap, LatentModel, LocalModel, LocalSvms, PegasosState, QuadraticMap, Risk,
+    RowOrigin, SgdState, StackedMap, TransformerMap, TreeModel, TreeSearch,
 ]  # fmt: skip
 
 #: What to trust when a model of this library is loaded by skops:
