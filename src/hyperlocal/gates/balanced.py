@@ -66,7 +66,7 @@ def balanced_clusters(
         n_wanted = rows_to_sample(len(centers)) if sample_rows is None else sample_rows
         sample = _sample(X, target, sample_weight, n_wanted, rng)
         centers, prices = _search(*sample, centers, n_classes, balance, workers)
-    cluster = _cheapest(X, target, centers, prices, workers)
+    cluster = cheapest_clusters(X, target, centers, prices, workers)
     used, cluster = np.unique(cluster, return_inverse=True)
     cluster = cluster.astype(np.int32)
     if not prices.any():
@@ -101,7 +101,7 @@ def _search(
     rows = core_rows(X)
     best, best_objective = (centers, prices), np.inf
     for step in range(1, N_STEPS + 1):
-        cluster = _cheapest(X, target, centers, prices, workers)
+        cluster = cheapest_clusters(X, target, centers, prices, workers)
         counts = np.zeros((n_classes, len(centers)))
         np.add.at(counts, (target, cluster), weights)
         surplus = counts - counts.mean(axis=0)  # Σ_i s_i Z_ij Y_ic
@@ -121,7 +121,7 @@ def _search(
     return best
 
 
-def _cheapest(
+def cheapest_clusters(
     X: Any, target: np.ndarray, centers: np.ndarray, prices: np.ndarray, workers: Workers
 ) -> np.ndarray:
     """The cluster of least squared distance plus price, row by row."""
