@@ -1,7 +1,7 @@
 """LandmarkSVC and ClusteredSVC: accuracy, what soft clusters and stages add, and speed.
 
     python benchmarks/landmark.py accuracy [SET …]   # against the papers' figures
-    python benchmarks/landmark.py ablation [SET …]   # soft_clusters, n_stages
+    python benchmarks/landmark.py ablation [SET …]   # coding="soft", n_stages
     python benchmarks/landmark.py toys               # XOR and the Swiss roll, as in figures 1 and 2
     python benchmarks/landmark.py race               # the dual solver and LIBLINEAR, same problem
     python benchmarks/landmark.py speed              # a fit to MNIST and LIBLINEAR's linear SVM
@@ -51,7 +51,7 @@ from common import (
 from hyperlocal import ClusteredSVC, LandmarkSVC
 from hyperlocal.data.rows import core_rows
 from hyperlocal.datasets import load_dataset, make_spiral, make_xor
-from hyperlocal.gates.clusters import fit_clusters
+from hyperlocal.gates.clusters import ClusterSettings
 from hyperlocal.maps.landmarks import LandmarkMap, choose_landmarks
 from hyperlocal.model.lifting import LiftedRows
 from hyperlocal.runtime.threads import Workers
@@ -232,7 +232,7 @@ PLAIN = {"loss": "squared_hinge", "landmarks": "pca"}
 TRIED = {"C": COSTS}
 VARIANTS: dict[str, tuple[dict[str, Any], dict[str, tuple]]] = {
     "plain": (PLAIN, TRIED),
-    "soft_clusters": ({**PLAIN, "soft_clusters": True}, {**TRIED, "n_neighbors": (8, 16, 4, 2, 1)}),
+    "coding=soft": ({**PLAIN, "coding": "soft"}, {**TRIED, "n_neighbors": (8, 16, 4, 2, 1)}),
     "n_stages=2": ({**PLAIN, "n_stages": 2}, TRIED),
 }
 # Name, clusters, seeds, the most rows that choices are made on, options.
@@ -356,7 +356,7 @@ def make_task(name: str, n_clusters: int, seed: int, n_rows: int | None) -> Task
     X, y, _, _ = load(name, n_rows)
     rng, weights = np.random.default_rng(seed), np.ones(len(y))
     with Workers(-1) as workers:
-        gate = fit_clusters(X, weights, "kmeans", n_clusters, rng, workers)
+        gate = ClusterSettings(n_clusters).fit(X, weights, rng, workers)
         landmarks = choose_landmarks(X, weights, "random", "auto", rng, workers)
     feature_map = LandmarkMap(landmarks).fit(X, None, weights, rng)
     model = LandmarkSVC(n_clusters, landmarks=landmarks, random_state=seed)

@@ -46,10 +46,8 @@ ESTIMATORS = [
     SupervisedAnchorSVC(anchor_epochs=1, **FEW),
     SupervisedAnchorSVC(anchor_epochs=1, anchor_solver="sgd", **FEW),
     LandmarkSVC(3, random_state=0),
-    LandmarkSVC(
-        3, n_stages=2, keep_if_better=False, soft_clusters=True, n_neighbors=2, random_state=0
-    ),
-    LandmarkSVC(kernel="rbf", clusters=KMeans(3, n_init=1), random_state=0),
+    LandmarkSVC(3, n_stages=2, keep_if_better=False, coding="soft", n_neighbors=2, random_state=0),
+    LandmarkSVC(kernel="rbf", anchors=KMeans(3, n_init=1), random_state=0),
     ClusteredSVC(3, random_state=0),
     ProfileSVC(3, kernel="rbf", random_state=0),
     NeighborhoodSVC(),
@@ -58,8 +56,8 @@ ESTIMATORS = [
     NeighborhoodSVC(first_look=LocallyLinearSVC()),
     AdaptiveNeighborhoodSVC(random_state=0),
     MEGM(max_iter=2),
-    LocalDeepSVC(2, alpha=1e-3, max_iter=2, random_state=0),
-    LatentLocallyLinearSVC(5, alpha=1e-3, max_iter=2, random_state=0),
+    LocalDeepSVC(2, C=10.0, max_iter=2, random_state=0),
+    LatentLocallyLinearSVC(5, C=10.0, max_iter=2, random_state=0),
     PegasosSVC(max_iter=2, tol=None, random_state=0),
     PegasosRegressor(max_iter=2, tol=None, random_state=0),
     KernelPegasosSVC(random_state=0),

@@ -84,7 +84,7 @@ def test_boundaries_through_a_pipeline():
 
 @pytest.mark.parametrize(
     "model",
-    [SDCASVC(), ClusteredSVC(4, random_state=0), LocalDeepSVC(2, alpha=1e-3, random_state=0)],
+    [SDCASVC(), ClusteredSVC(4, random_state=0), LocalDeepSVC(2, C=10.0, random_state=0)],
     ids=lambda model: type(model).__name__,
 )
 def test_boundaries_of_other_models(model):
@@ -115,7 +115,7 @@ def test_convergence_ends_at_the_fitted_objective():
 def test_convergence_without_a_gap():
     """Losses of learned gates have no bound; models without epochs have no history."""
     X, y = make_data()
-    tree = LocalDeepSVC(1, alpha=1e-3, max_iter=4, random_state=0).fit(X, y)
+    tree = LocalDeepSVC(1, C=10.0, max_iter=4, random_state=0).fit(X, y)
     display = ConvergenceDisplay.from_estimator(tree)
     assert display.gap_line_ is None
     assert display.name == "mean loss"
@@ -142,7 +142,7 @@ def test_error_against_anchors():
     other = AnchorCurveDisplay.from_estimator(
         ClusteredSVC(random_state=0), X, y, n_anchors=(1, 8), cv=3, name="clusters", ax=first.ax_
     )
-    assert other.argument == "n_clusters"
+    assert other.argument == "n_anchors"
     assert len(first.ax_.lines) == 2
     with pytest.raises(ValueError, match="none of the arguments"):
         AnchorCurveDisplay.from_estimator(SDCASVC(), X, y)
@@ -203,7 +203,7 @@ def test_prototypes_in_the_rows_own_units():
 def test_models_without_anchors():
     """They have weights, but no prototypes."""
     X, y = make_data()
-    model = LatentLocallyLinearSVC(4, alpha=1e-3, max_iter=2, random_state=0).fit(X, y)
+    model = LatentLocallyLinearSVC(4, C=10.0, max_iter=2, random_state=0).fit(X, y)
     assert WeightMapDisplay.from_estimator(model).values.shape == (4, 5)
     for other in (model, local(code_on=[0, 1]).fit(X, y)):
         with pytest.raises(ValueError, match="no anchors among the rows"):

@@ -144,7 +144,7 @@ def _coding(gate: Gate) -> str:
     if isinstance(gate, ConstantGate):
         return "always"
     if type(gate) is not Gate:
-        raise NotPlain("clusters found by a clusterer cannot be exported; use clusters='kmeans'.")
+        raise NotPlain("clusters found by a clusterer cannot be exported; use anchors='kmeans'.")
     if gate.coding == "lcc":
         raise NotPlain("coding='lcc' is an iteration and cannot be exported; use coding='llc'.")
     return "soft" if gate.coding == "hard" else gate.coding  # one anchor: its weight is one

@@ -300,7 +300,7 @@ def plot_tree_regions(
     >>> from hyperlocal import LocalDeepSVC
     >>> from hyperlocal.plots.plotting import plot_tree_regions
     >>> X, y = make_moons(100, random_state=0)
-    >>> model = LocalDeepSVC(depth=2, alpha=1e-3, random_state=0).fit(X, y)
+    >>> model = LocalDeepSVC(depth=2, C=10.0, random_state=0).fit(X, y)
     >>> plot_tree_regions(model, X, y).get_title()
     '4 leaves'
     """
