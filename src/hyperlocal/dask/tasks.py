@@ -22,7 +22,8 @@ from ..estimators.base import LocallyLinearClassifier
 from ..gates.codes import anchor_masses
 from ..runtime.threads import Workers
 from ..solvers import Problem
-from ..solvers.team import Member, Order, Proposal
+from ..solvers.member import Member
+from ..solvers.team import Order, Proposal
 from .partitioning import assign_rows
 
 _Key = tuple[str, int]

@@ -27,7 +27,7 @@ from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callback
 from ..runtime.threads import Workers, row_blocks
 from ..solvers import kernel_pegasos
 from ..solvers.kernel_pegasos import KernelResult, KernelSource, MatrixKernel, RowKernel
-from ..solvers.pegasos import SAMPLINGS
+from ..solvers.visits import SAMPLINGS
 from .pegasos_base import check_regularization, lambda_of
 
 MEGABYTE = 1e6

@@ -14,6 +14,7 @@ from ..runtime.progress import CallbackSupportMixin, EpochMonitor
 from ..runtime.threads import Workers
 from ..solvers import SolverResult, pegasos
 from ..solvers.pegasos import PegasosProblem, PegasosState
+from ..solvers.visits import SAMPLINGS, sampled_orders
 
 # What a fresh fit must not find from an earlier one.
 FITTED_STATE = ("classes_", "regularization_", "_weights", "_state", "_stream_rng")
@@ -44,7 +45,7 @@ class PegasosEstimator(CallbackSupportMixin):
     def _check_schedule(self) -> None:
         check_regularization(self.regularization)
         check_number("batch_size", self.batch_size, integer=True, above=1, inclusive=True)
-        check_choice("sampling", self.sampling, pegasos.SAMPLINGS)
+        check_choice("sampling", self.sampling, SAMPLINGS)
         check_flag("average", self.average)
         check_number("max_iter", self.max_iter, integer=True, above=1, inclusive=True)
         if self.tol is not None:
@@ -96,7 +97,7 @@ class PegasosEstimator(CallbackSupportMixin):
             self._state = PegasosState.start(problem, bool(self.average))
         if not hasattr(self, "_stream_rng"):
             self._stream_rng = make_generator(self.random_state)
-        order = next(pegasos.visit_orders(problem.n_rows, self.sampling, self._stream_rng))
+        order = next(sampled_orders(problem.n_rows, self.sampling, self._stream_rng))
         pegasos.run_epoch(
             problem, self._state, order, batch_size=int(self.batch_size), project=self._projects
         )

@@ -15,7 +15,7 @@ from ..gates.codes import anchor_masses
 from ..gates.gate import Gate
 from ..runtime.progress import EpochMonitor, JoinedEpochs
 from ..runtime.threads import Workers
-from ..solvers import Problem, SolverResult, anchor_descent, dual, sgd
+from ..solvers import Problem, SolverResult, anchor_descent, anchor_sgd, dual, sgd
 from ..solvers.anchor_descent import AnchorEpoch, LearnedAnchors, RightRows
 from .base import LocallyLinearClassifier
 from .recoded_rows import RecodedRows
@@ -364,7 +364,7 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
             problem = rows.problem(self._gate, self.C)
             weights = self._solve_weights(problem, rng, told, None).weights
         state = self._sgd_start(rows, weights, rng)
-        learned = anchor_descent.learn_by_sgd(
+        learned = anchor_sgd.learn_by_sgd(
             rows.space, self._gate, lambda gate: rows.problem(gate, self.C),
             n_epochs=0 if told.stop else self._epochs(rows.data.X.shape[0]),
             state=state, skip=self._skip(), penalize_intercept=self._penalizes_intercept(),
@@ -385,7 +385,7 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
         self, rows: RecodedRows, weights: np.ndarray, rng: np.random.Generator
     ) -> sgd.SgdState:
         t0 = None if isinstance(self.t0, str) else float(self.t0)
-        return anchor_descent.start_sgd(
+        return anchor_sgd.start_sgd(
             rows.space, self._gate, lambda gate: rows.problem(gate, self.C), weights, t0,
             self._penalizes_intercept(), rng,
         )  # fmt: skip
@@ -416,7 +416,7 @@ class SupervisedAnchorSVC(LocallyLinearClassifier):
         self.anchors_learned_, self.held_out_accuracy_ = True, None
         rows = RecodedRows(self, data, problem.lifted.workers)
         self._gate = replace(self._gate, anchors=self._gate.anchors.copy())
-        anchor_descent.visit_and_move(
+        anchor_sgd.visit_and_move(
             problem, state, core_rows(rows.space), self._gate, self._skip(), penalize, rng
         )
         moved = rows.problem(self._gate, self.C)

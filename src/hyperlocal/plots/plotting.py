@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from ..estimators.kernel_pegasos import KernelPegasosSVC
 from ..estimators.pegasos import PegasosSVC
 from ..estimators.sdca import SDCASVC
-from ..solvers.pegasos import SAMPLINGS
+from ..solvers.visits import SAMPLINGS
 from .drawing import BLUE, INK, ORANGE, pyplot
 
 GRID_POINTS = 200
