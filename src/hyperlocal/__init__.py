@@ -22,6 +22,7 @@ from .estimators.relevance import RelevanceScaler
 from .estimators.sdca import SDCASVC
 from .estimators.supervised_anchors import SupervisedAnchorSVC
 from .neighbors.megm import MEGM
+from .runtime.versions import show_versions
 
 __version__ = version("hyperlocal")
 __all__ = [
@@ -43,4 +44,5 @@ __all__ = [
     "ProfileSVC",
     "RelevanceScaler",
     "SupervisedAnchorSVC",
+    "show_versions",
 ]
