@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
+import platform
+from importlib.metadata import version
 from typing import Any
 
-from .options import Command, own_version, print_facts, print_json
+from ..export.sizes import count_numbers
+from .model_file import load
+from .options import Command, print_facts, print_json
 
 CLASSES_SHOWN = 10
+PACKAGES = ("hyperlocal", "numpy", "scipy", "scikit-learn")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,7 +21,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "model",
         nargs="?",
         metavar="MODEL",
-        help="a file that hyperlocal fit wrote (default: tell versions and platform)",
+        help="a file that hyperlocal fit wrote (default: print versions and platform)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -31,12 +36,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _installation() -> dict[str, Any]:
-    import platform
-    from importlib.metadata import version
-
     return {
-        "hyperlocal": own_version(),
-        **{package: version(package) for package in ("numpy", "scipy", "scikit-learn")},
+        **{package: version(package) for package in PACKAGES},
         "python": platform.python_version(),
         "platform": platform.platform(),
         "cores": os.cpu_count(),
@@ -53,9 +54,6 @@ def _core_in_use() -> str:
 
 
 def _model_facts(path: str) -> dict[str, Any]:
-    from ..export.sizes import count_numbers
-    from .model_file import load
-
     stored = load(path)
     about, model = stored.about, stored.model
     facts = {
@@ -90,7 +88,7 @@ def _in_words(value: Any) -> str:
 
 
 COMMAND = Command(
-    "tell versions, platform and the compiled core in use, or what a model file holds",
+    "print versions, platform and the compiled core in use, or what a model file holds",
     _add_arguments,
     _run,
 )

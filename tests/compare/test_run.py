@@ -1,4 +1,4 @@
-"""Tests of hyperlocal.compare.report: the split, the measurements and the table."""
+"""Tests of hyperlocal.compare.run: the split and the measurements."""
 
 import warnings
 
@@ -6,21 +6,17 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC, LinearSVC
 
-from hyperlocal import LocallyLinearSVC
-from hyperlocal.compare import report
-from hyperlocal.compare.report import (
-    Contender,
+from hyperlocal.compare import (
+    DEFAULT_METHODS,
+    METHODS,
+    Method,
+    Package,
     Row,
     compare,
-    contenders,
-    format_table,
-    measure,
-    pick_contenders,
     prepare,
+    run,
 )
 from hyperlocal.datasets import Dataset, make_banana
 
@@ -36,7 +32,7 @@ def sparse_banana(banana):
 
 
 class Odd(ClassifierMixin, BaseEstimator):
-    """Does in fit what it is told to; predicts the first class."""
+    """Calls a function in fit; predicts the first class."""
 
     def __init__(self, action):
         self.action = action
@@ -50,8 +46,12 @@ class Odd(ClassifierMixin, BaseEstimator):
         return np.full(X.shape[0], self.classes_[0])
 
 
-def odd_contender(action, **settings):
-    return Contender("odd", "odd", lambda: Odd(action), **settings)
+def odd_method(action, **facts):
+    return Method("odd", "odd", lambda seed, n_jobs: Odd(action), **facts)
+
+
+def measure(method, experiment, **options):
+    return run(method, experiment, **options).row
 
 
 # Rows ---------------------------------------------------------------------------------------------
@@ -83,13 +83,13 @@ def test_scaling_sees_training_rows_only():
 
 
 def test_sparse_rows_stay_sparse(sparse_banana):
-    """Sparse features are scaled to largest absolute value 1 and fit every linear contender."""
+    """Sparse features are scaled to largest absolute value 1 and can be fitted as they are."""
     experiment = prepare(sparse_banana)
     assert sparse.issparse(experiment.X_train)
     np.testing.assert_allclose(abs(experiment.X_train).max(axis=0).toarray(), 1)
     assert "2 sparse features" in experiment.summary
-    for key in ("linear", "rbf"):
-        assert measure(pick_contenders([key], contenders())[0], experiment).accuracy > 0.7
+    for key in ("linear-svc", "svc"):
+        assert measure(METHODS[key], experiment).accuracy > 0.7
 
 
 @pytest.mark.parametrize(
@@ -114,45 +114,20 @@ def test_test_size_must_be_a_fraction(banana):
         prepare(banana, test_size=2)
 
 
-# Contenders ---------------------------------------------------------------------------------------
+# Methods -----------------------------------------------------------------------------------------
 
 
-def test_contenders_make_what_they_say():
-    """Ours come first, with the seed and the threads; the others are scikit-learn's."""
-    models = {one.key: one.make() for one in contenders(seed=3, n_jobs=2)}
-    local, quadratic = models.pop("local-linear"), models.pop("local-quadratic")
-    linear, rbf, boosting = (models.pop(key) for key in ("linear", "rbf", "boosting"))
-    assert all((model.random_state, model.n_jobs) == (3, 2) for model in models.values())
-    for model, feature_map in ((local, None), (quadratic, "auto")):
-        assert isinstance(model, LocallyLinearSVC)
-        assert model.feature_map == feature_map
-        assert model.random_state == 3
-        assert model.n_jobs == 2
-    assert isinstance(linear, LinearSVC)
-    assert isinstance(rbf, SVC)
-    assert isinstance(boosting, HistGradientBoostingClassifier)
-    assert boosting.random_state == 3
-
-
-def test_pick_contenders():
-    """Contenders come in the order asked for, once each; unknown keys are listed."""
-    picked = pick_contenders(["rbf", "linear", "rbf"], contenders())
-    assert [one.key for one in picked] == ["rbf", "linear"]
-    with pytest.raises(ValueError, match="unknown methods tree; known are: local-linear, "):
-        pick_contenders(["linear", "tree"], contenders())
-
-
-def test_every_contender_is_measured(banana):
-    """All fit the crescents; the local ones beat the line."""
-    rows = {row.method: row for row in compare(banana)}
-    assert len(rows) == len(contenders())
+def test_every_default_method_is_measured(banana):
+    """All are fitted and measured; local models beat a linear one on crescents."""
+    rows = {row.key: row for row in compare(banana)}
+    assert list(rows) == [method.key for method in DEFAULT_METHODS]
     for row in rows.values():
         assert row.note == ""
         assert row.fit_seconds > 0
         assert row.predict_microseconds > 0
         assert row.n_numbers > 0
-    for name in ("locally linear (linear)", "locally linear (quadratic)", "RBF SVM"):
-        assert rows[name].accuracy > rows["linear SVM"].accuracy
+    for key in ("locally-linear-identity", "locally-linear", "svc"):
+        assert rows[key].accuracy > rows["linear-svc"].accuracy
 
 
 def test_same_seed_same_accuracy(banana):
@@ -163,9 +138,9 @@ def test_same_seed_same_accuracy(banana):
     assert one == two
 
 
-def test_slow_contender_is_skipped_unless_forced(banana):
-    """A contender with too many rows is skipped with a note, and runs when asked for."""
-    slow = odd_contender(lambda: None, max_rows=100)
+def test_slow_method_is_skipped_unless_forced(banana):
+    """A method that is slow on so many rows is skipped with a note, and runs when asked for."""
+    slow = odd_method(lambda: None, max_rows=100)
     experiment = prepare(banana)
     row = measure(slow, experiment)
     assert row.accuracy is None
@@ -174,13 +149,19 @@ def test_slow_contender_is_skipped_unless_forced(banana):
     assert compare(banana, [slow])[0].accuracy == 0.5
 
 
-def test_sparse_rows_are_made_dense_where_needed(sparse_banana, monkeypatch):
+def test_missing_package_is_a_note(banana):
+    """A method whose package is not installed is skipped with the command that installs it."""
+    absent = odd_method(lambda: None, package=Package("no-such-package", "no_such_module"))
+    row = measure(absent, prepare(banana), force=True)
+    assert row.note == "skipped: needs no-such-package; pip install no-such-package"
+
+
+def test_sparse_rows_are_made_dense_where_needed(sparse_banana):
     """Boosting gets dense rows if they are few enough, else it is skipped with a note."""
-    boosting = pick_contenders(["boosting"], contenders())[0]
-    experiment = prepare(sparse_banana)
+    experiment, boosting = prepare(sparse_banana), METHODS["boosting"]
     assert measure(boosting, experiment).accuracy > 0.8
-    monkeypatch.setattr(report, "MAX_DENSE_NUMBERS", 10)
-    assert measure(boosting, experiment, force=True).note.startswith("skipped: needs dense rows")
+    skipped = measure(boosting, experiment, force=True, max_dense_numbers=10)
+    assert skipped.note.startswith("skipped: needs dense rows")
 
 
 def test_non_convergence_is_a_note(banana):
@@ -189,13 +170,13 @@ def test_non_convergence_is_a_note(banana):
     def act():
         warnings.warn("too few iterations", ConvergenceWarning, stacklevel=1)
 
-    assert measure(odd_contender(act), prepare(banana)).note == "did not converge"
+    assert measure(odd_method(act), prepare(banana)).note == "did not converge"
 
     def act_otherwise():
         warnings.warn("something else", UserWarning, stacklevel=1)
 
     with pytest.warns(UserWarning, match="something else"):
-        assert measure(odd_contender(act_otherwise), prepare(banana)).note == ""
+        assert measure(odd_method(act_otherwise), prepare(banana)).note == ""
 
 
 def test_failure_is_a_note(banana):
@@ -204,32 +185,6 @@ def test_failure_is_a_note(banana):
     def act():
         raise ValueError("cannot do this\nand more")
 
-    failed, fine = compare(banana, [odd_contender(act), odd_contender(lambda: None)])
-    assert failed == Row("odd", note="failed: cannot do this")
+    failed, fine = compare(banana, [odd_method(act), odd_method(lambda: None)])
+    assert failed == Row("odd", note="failed: cannot do this", key="odd")
     assert fine.accuracy == 0.5
-
-
-# The table ----------------------------------------------------------------------------------------
-
-
-def test_table_is_aligned():
-    """Figures end, and words begin, in the same column on every line."""
-    table = format_table(
-        [
-            Row("a long name", 0.98765, 0.0123, 0.5, 10),
-            Row("short", 1.0, 123.4, 12345.6, 1234567, note="did not converge"),
-            Row("none", note="skipped: slow"),
-        ]
-    )
-    assert table.splitlines() == [
-        "method       accuracy  fit s  predict µs/row  numbers stored  note",
-        "-----------  --------  -----  --------------  --------------  ----------------",
-        "a long name   98.77 %  0.012            0.50              10",
-        "short        100.00 %    123          12,346       1,234,567  did not converge",
-        "none                –      –               –               –  skipped: slow",
-    ]
-
-
-def test_table_without_notes_has_no_column_for_them():
-    """The last column is left out if there is nothing to note."""
-    assert "note" not in format_table([Row("one", 0.5, 1, 1, 1)])
