@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from hyperlocal.reproduction.environment import machine, versions
+from .environment import machine, versions
 
 RESULTS = Path(__file__).parent / "results"
 MEGABYTE = 1e6
@@ -30,13 +30,19 @@ Row = dict[str, Any]
 
 def argument_parser(summary: str | None, *, repeats: int) -> argparse.ArgumentParser:
     """A parser with the arguments every benchmark takes, so that all are run alike."""
-    parser = argparse.ArgumentParser(description=(summary or "").splitlines()[0])
+    parser = plain_parser(summary)
     parser.add_argument("--seed", type=int, default=0, help="seeds data, anchors and visits")
     parser.add_argument("--repeats", type=int, default=repeats, help="runs of what is timed")
     parser.add_argument(
         "--quick", action="store_true", help="a small version, to see that it works; not tracked"
     )
     return parser
+
+
+def plain_parser(summary: str | None) -> argparse.ArgumentParser:
+    """A parser without arguments; the first line of the summary describes the script."""
+    about = (summary or "").splitlines()[0]
+    return argparse.ArgumentParser(prog=f"python -m {script_name()}", description=about)
 
 
 # ---- the record ----------------------------------------------------------------------------------
@@ -53,10 +59,14 @@ def environment(seed: int | None = None, peers: Sequence[str] = ()) -> Row:
     }
 
 
+def script_name() -> str:
+    """The module that was run, such as ``benchmarks.mnist``."""
+    return f"benchmarks.{Path(sys.argv[0]).stem}"
+
+
 def command() -> str:
-    """The command line as typed from the project's folder, whatever folder it was typed in."""
-    script = Path(sys.argv[0]).name
-    return " ".join(["python", f"benchmarks/{script}", *sys.argv[1:]])
+    """The command line as typed in the project's folder."""
+    return " ".join(["python -m", script_name(), *sys.argv[1:]])
 
 
 def write_result(name: str, record: Row, rows: Iterable[Row], *, tracked: bool = True) -> None:
@@ -156,7 +166,10 @@ def in_fresh_process(arguments: Sequence[str]) -> Row:
     one. (Linux lets a child inherit its parent's peak, so the parent must stay small.)
     """
     run = subprocess.run(
-        [sys.executable, sys.argv[0], *arguments], check=True, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", script_name(), *arguments],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     return json.loads(run.stdout)
 

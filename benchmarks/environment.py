@@ -9,13 +9,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from .. import _core
+from hyperlocal import _core
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "hyperlocal")
 
 
 def versions(peers: Sequence[str] = ()) -> dict[str, str]:
-    """Versions of Python, of what the library stands on, and of the peers it is compared with."""
+    """Versions of Python, of what the library depends on, and of the peers it is compared with."""
     found = {"python": platform.python_version()}
     for package in (*PACKAGES, *peers):
         try:
@@ -37,12 +37,12 @@ def machine() -> dict[str, Any]:
 
 
 def load_average() -> tuple[float, ...]:
-    """How many processes wanted a core lately; nothing where the system does not tell."""
+    """How many processes wanted a core lately; nothing where the system does not report it."""
     return os.getloadavg() if hasattr(os, "getloadavg") else ()
 
 
 def cpu_model() -> str:
-    """The processor's name; Linux hides it in a file, others tell it to ``platform``."""
+    """The processor's name; on Linux it is in a file, elsewhere ``platform`` has it."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -1,8 +1,8 @@
 """Peak memory and time of a fit to a file that is larger than the memory it may take.
 
-    python benchmarks/large_data.py npy
-    python benchmarks/large_data.py csv --gigabytes 2
-    python benchmarks/large_data.py objectives
+    python -m benchmarks.large_data npy
+    python -m benchmarks.large_data csv --gigabytes 2
+    python -m benchmarks.large_data objectives
 
 Rows of 500 features vary mostly along 10 directions, in which the classes are waves. They are
 written to a file (npy, or CSV); ``datasets.stream`` reads it and ``fit_stream`` is fitted to it, in
@@ -26,7 +26,12 @@ from unittest.mock import patch
 
 import numpy as np
 
-from common import (
+from hyperlocal import LocallyLinearSVC
+from hyperlocal.datasets import stream
+from hyperlocal.estimators.streamed import StoredProblem, StreamedClassifier
+from hyperlocal.solvers import blocks as block_descent
+
+from .common import (
     MEGABYTE,
     Row,
     argument_parser,
@@ -39,10 +44,6 @@ from common import (
     timed,
     write_result,
 )
-from hyperlocal import LocallyLinearSVC
-from hyperlocal.datasets import stream
-from hyperlocal.estimators.streamed import StoredProblem, StreamedClassifier
-from hyperlocal.solvers import blocks as block_descent
 
 N_FEATURES = 500
 N_DIRECTIONS = 10

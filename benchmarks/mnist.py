@@ -14,7 +14,13 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearnex.svm import SVC
 
-from common import (
+from hyperlocal import LocallyLinearSVC
+from hyperlocal.datasets import load_dataset
+from hyperlocal.estimators import base, local_model
+from hyperlocal.model.lifting import LiftedRows
+from hyperlocal.solvers import dual
+
+from .common import (
     Row,
     argument_parser,
     environment,
@@ -25,11 +31,6 @@ from common import (
     timed_in_turns,
     write_result,
 )
-from hyperlocal import LocallyLinearSVC
-from hyperlocal.datasets import load_dataset
-from hyperlocal.estimators import base, local_model
-from hyperlocal.model.lifting import LiftedRows
-from hyperlocal.solvers import dual
 
 N_COMPONENTS = 50
 HELD_OUT_ROWS = 10_000

@@ -16,7 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from common import (
+from hyperlocal import LocallyLinearSVC
+from hyperlocal.estimators import local_model
+from hyperlocal.model.lifting import LiftedRows
+from hyperlocal.runtime.threads import Workers
+
+from .common import (
     Row,
     argument_parser,
     environment,
@@ -26,10 +31,6 @@ from common import (
     timed_in_turns,
     write_result,
 )
-from hyperlocal import LocallyLinearSVC
-from hyperlocal.estimators import local_model
-from hyperlocal.model.lifting import LiftedRows
-from hyperlocal.runtime.threads import Workers
 
 N_NEIGHBORS = 8
 TRAINING_ROWS = 4_000

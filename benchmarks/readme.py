@@ -1,6 +1,6 @@
 """Write the results section of the README from the tracked results.
 
-    python benchmarks/readme.py
+    python -m benchmarks.readme
 
 Figures are read from ``results/``, never typed.
 """
@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from common import Row, markdown_table, read_result
-from defaults import means
-from tables import summary as main_table
+from .common import Row, markdown_table, read_result
+from .defaults import means
+from .tables import summary as main_table
 
 README = Path(__file__).parents[1] / "README.md"
-START = "<!-- results: written by `python benchmarks/readme.py` -->"
+START = "<!-- results: written by `python -m benchmarks.readme` -->"
 END = "<!-- end of results -->"
 
 

@@ -1,7 +1,7 @@
 """LDKL and ML3 on the papers' sets: accuracy, time to fit, and time to predict.
 
-    python benchmarks/rivals.py accuracy [--methods …] [--sets …]   # test accuracy, three seeds
-    python benchmarks/rivals.py speed                    # prediction beside a linear SVM, fits
+    python -m benchmarks.rivals accuracy [--methods …] [--sets …]   # test accuracy, three seeds
+    python -m benchmarks.rivals speed                    # prediction beside a linear SVM, fits
 
 `accuracy` leaves depth, regulariser and number of models to "auto", so they are chosen inside
 `fit`, on a part of the training rows; each method and set has a result of its own. Rows
@@ -24,7 +24,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
-from common import (
+from hyperlocal import LatentLocallyLinearSVC, LocalDeepSVC
+from hyperlocal.datasets import load_dataset
+
+from .common import (
     Row,
     argument_parser,
     environment,
@@ -33,8 +36,6 @@ from common import (
     timed_in_turns,
     write_result,
 )
-from hyperlocal import LatentLocallyLinearSVC, LocalDeepSVC
-from hyperlocal.datasets import load_dataset
 
 # Principal components instead of pixels; USPS by validation on training rows (96.8 % correct on raw
 # pixels, 97.5 % on components), MNIST as the goals are stated.

@@ -17,7 +17,11 @@ from itertools import product
 
 import numpy as np
 
-from common import (
+from hyperlocal import LocallyLinearSVC
+from hyperlocal.estimators import base, local_model
+from hyperlocal.solvers import dual
+
+from .common import (
     MEGABYTE,
     Row,
     argument_parser,
@@ -30,9 +34,6 @@ from common import (
     timed,
     write_result,
 )
-from hyperlocal import LocallyLinearSVC
-from hyperlocal.estimators import base, local_model
-from hyperlocal.solvers import dual
 
 N_FEATURES = 20
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)

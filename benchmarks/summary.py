@@ -1,6 +1,6 @@
 """Print the tracked results as markdown tables.
 
-    python benchmarks/summary.py [NAME …]
+    python -m benchmarks.summary [NAME …]
 
 Figures are read from ``results/``, never typed: what is printed is what was measured.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from itertools import groupby
 
-from common import RESULTS, Row, markdown_table, read_result
+from .common import RESULTS, Row, markdown_table, read_result
 
 
 def tracked_names() -> list[str]:

@@ -1,8 +1,8 @@
 """The papers' tables beside today's tools: markdown and pictures from the tracked results.
 
-    python benchmarks/tables.py show [TABLE …]   # markdown
-    python benchmarks/tables.py import           # take over what other benchmarks tracked
-    python benchmarks/tables.py draw             # error against prediction time, for the docs
+    python -m benchmarks.tables show [TABLE …]   # markdown
+    python -m benchmarks.tables import           # take over what other benchmarks tracked
+    python -m benchmarks.tables draw             # error against prediction time, for the docs
 
 The results themselves come from ``hyperlocal reproduce TABLE --out benchmarks/results/tables``.
 """
@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from common import RESULTS, Row, markdown_table, read_result
 from hyperlocal.plots.drawing import BLUE, GREY, INK, ORANGE, pyplot
-from hyperlocal.reproduction import (
+
+from .common import RESULTS, Row, markdown_table, read_result
+from .reproduction import (
     Comparison,
     Result,
     ResultsFolder,
@@ -29,7 +30,7 @@ from hyperlocal.reproduction import (
     table_names,
     verdict,
 )
-from hyperlocal.reproduction.results import TRACKED
+from .reproduction.results import TRACKED
 
 TABLES = RESULTS / "tables"
 IMAGES = Path(__file__).parents[1] / "docs" / "images"

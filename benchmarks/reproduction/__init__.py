@@ -1,14 +1,15 @@
 """The papers' tables, measured again, beside the tools that people use today.
 
-A table is a TOML file (sets, preparation, methods, grids, folds, repeats) and a CSV of published
-figures. :func:`run` measures what its results folder does not hold yet; :func:`compared` sets what
-was found beside what was published. ``hyperlocal reproduce`` does both.
+A table is a TOML file in ``plans`` (sets, preparation, methods, grids, folds, repeats) and a CSV of
+published figures in ``published``. :func:`run` measures what its results folder does not hold yet;
+:func:`compared` returns what was found beside what was published. ``python -m benchmarks
+reproduce`` does both.
 
-One way through the files: environment → methods → table → rows → choosing → results → runner →
-comparison.
+One way through the files: adapters → table → rows → choosing → results → runner → comparison →
+command.
 """
 
-from .comparison import Comparison, compared, format_comparison, verdict
+from .comparison import Comparison, compared, format_comparison, speed, verdict
 from .results import Result, ResultsFolder
 from .runner import not_installed, pending, run
 from .table import Table, load_table, table_names
@@ -24,6 +25,7 @@ __all__ = [
     "not_installed",
     "pending",
     "run",
+    "speed",
     "table_names",
     "verdict",
 ]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .methods import METHODS, Settings, make_estimator
+from .adapters import Settings, make_estimator
 from .rows import folds_of, thinned
 from .table import MethodPlan, SetPlan
 
@@ -40,7 +40,7 @@ def choose(
         return Choice(fixed | candidates[0])
     tried = [fixed | candidate for candidate in candidates]
     error = 0.0
-    # Among many candidates some lead by luck: at least a tenth of them is looked at again.
+    # Among many candidates some are first by chance: at least a tenth is evaluated again.
     n_again = max(n_finalists, math.ceil(len(tried) / 10))
     rounds = [(plan.tune_rows, n_again), (plan.final_rows, 1)]
     if plan.tune_rows >= min(plan.final_rows, len(y)):
@@ -64,7 +64,7 @@ def _held_out_error(
 ) -> float:
     errors = []
     for train, held_out in splits:
-        model = make_estimator(METHODS[method.adapter], settings, X[train], seed)
+        model = make_estimator(method.entry, settings, X[train], seed)
         fit_quietly(model, X[train], y[train])
         errors.append(error_percent(model.predict(X[held_out]), y[held_out]))
     return float(np.mean(errors))

@@ -1,12 +1,11 @@
-"""``hyperlocal reproduce``: a table of the papers, measured here, beside the published figures."""
+"""``python -m benchmarks reproduce``: a paper's table, measured here, beside its own figures."""
 
 from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
-from .options import (
+from hyperlocal.cli.options import (
     Command,
     UsageError,
     add_output_switches,
@@ -15,10 +14,12 @@ from .options import (
     print_json,
     say,
 )
-from .progress import steps
+from hyperlocal.cli.progress import steps
 
-if TYPE_CHECKING:
-    from ..reproduction import ResultsFolder, Table
+from .comparison import compared, format_comparison, verdict
+from .results import ResultsFolder
+from .runner import not_installed, pending, run
+from .table import Table, load_table, table_names
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,8 +58,6 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     if arguments.table is None:
         return _list_tables(arguments.json)
-    from ..reproduction import ResultsFolder, pending, run
-
     table = _table(arguments)
     name = f"{table.name}-quick" if arguments.quick else table.name
     folder = ResultsFolder(f"{arguments.out}/{name}")
@@ -74,8 +73,6 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _list_tables(as_json: bool) -> int:
-    from ..reproduction import load_table, table_names
-
     titles = {name: load_table(name).title for name in table_names()}
     if as_json:
         print_json(titles)
@@ -85,8 +82,6 @@ def _list_tables(as_json: bool) -> int:
 
 
 def _table(arguments: argparse.Namespace) -> Table:
-    from ..reproduction import load_table
-
     try:
         table = load_table(arguments.table).only(arguments.sets, arguments.methods)
     except ValueError as error:
@@ -95,8 +90,6 @@ def _table(arguments: argparse.Namespace) -> Table:
 
 
 def _announce(table: Table, n_cells: int, arguments: argparse.Namespace) -> None:
-    from ..reproduction import not_installed
-
     say(f"{table.title}: {n_cells} of {len(list(table.cells()))} fits to do", quiet=arguments.quiet)
     for package in not_installed(table):
         say(f"not installed: {package}; its rows are left out", quiet=arguments.quiet)
@@ -105,8 +98,8 @@ def _announce(table: Table, n_cells: int, arguments: argparse.Namespace) -> None
 
 
 def _command(arguments: argparse.Namespace) -> str:
-    """The command as it would be typed, without the folder, which is the reader's own."""
-    parts = ["hyperlocal reproduce", arguments.table]
+    """The command as it would be typed, without the folder, which differs between readers."""
+    parts = ["python -m benchmarks reproduce", arguments.table]
     parts += [f"--{name}" for name in ("quick", "again") if getattr(arguments, name)]
     for name in ("sets", "methods"):
         if getattr(arguments, name):
@@ -115,8 +108,6 @@ def _command(arguments: argparse.Namespace) -> str:
 
 
 def _print(table: Table, folder: ResultsFolder, arguments: argparse.Namespace) -> None:
-    from ..reproduction import compared, format_comparison, not_installed, verdict
-
     rows = compared(table, folder.read())
     if arguments.json:
         facts = {"table": table.name, "title": table.title, "missing": table.missing}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import mean, median, stdev
 
-from .methods import METHODS
+from hyperlocal.compare.table import aligned_table
+
 from .results import Result
 from .table import MethodPlan, SetPlan, Table
 
@@ -27,7 +28,7 @@ class Comparison:
     published_error: float | None = None
     source: str = ""
     note: str = ""  #: why the error is above the published one, where it is
-    #: How many times faster than the table's baseline.
+    #: Seconds of the table's baseline over these: above 1 is faster, below 1 slower.
     fit_ratio: float | None = None
     predict_ratio: float | None = None
 
@@ -63,7 +64,7 @@ def _compared(
         plan.name,
         method.key,
         method.name,
-        METHODS[method.adapter].ours,
+        method.entry.is_ours,
         mean(errors),
         deviation,
         sum(run.runs for run in runs),
@@ -78,23 +79,41 @@ def _compared(
 def _with_ratios(row: Comparison, baseline: Comparison | None) -> Comparison:
     if baseline is None:
         return row
-    ratios = {
-        "fit_ratio": _ratio(baseline.fit_seconds, row.fit_seconds),
-        "predict_ratio": _ratio(baseline.predict_seconds, row.predict_seconds),
-    }
-    return Comparison(**vars(row) | ratios)
+    return replace(
+        row,
+        fit_ratio=_ratio(baseline.fit_seconds, row.fit_seconds),
+        predict_ratio=_ratio(baseline.predict_seconds, row.predict_seconds),
+    )
 
 
 def _ratio(theirs: float | None, ours: float | None) -> float | None:
     return theirs / ours if theirs and ours else None
 
 
+def speed(ratio: float | None) -> str:
+    """A ratio of seconds in words that say what is true.
+
+    Examples
+    --------
+    >>> from benchmarks.reproduction import speed
+    >>> speed(12.3), speed(0.48), speed(1.003), speed(340.2)
+    ('12 times faster', '2.1 times slower', 'as fast', '340 times faster')
+    """
+    if ratio is None:
+        return ""
+    times, word = (ratio, "faster") if ratio >= 1 else (1 / ratio, "slower")
+    if times < 1.05:
+        return "as fast"
+    return f"{times:.0f} times {word}" if times >= 100 else f"{times:.2g} times {word}"
+
+
 def verdict(rows: Sequence[Comparison]) -> str:
     """How many of our cells are at least as good as the published ones, in words."""
-    judged = [row.as_good for row in rows if row.ours and row.as_good is not None]
-    if not judged:
+    compared_with = [row.as_good for row in rows if row.ours and row.as_good is not None]
+    if not compared_with:
         return ""
-    return f"ours at or below the published error in {sum(judged)} of {len(judged)} cells"
+    n_good, n_cells = sum(compared_with), len(compared_with)
+    return f"ours at or below the published error in {n_good} of {n_cells} cells"
 
 
 HEADINGS = ("set", "method", "error %", "published %", "fit s", "predict s", "runs")
@@ -105,20 +124,15 @@ def format_comparison(rows: Sequence[Comparison]) -> str:
 
     Examples
     --------
-    >>> from hyperlocal.reproduction import Comparison, format_comparison
+    >>> from benchmarks.reproduction import Comparison, format_comparison
     >>> row = Comparison("usps", "ll", "LL-SVM", True, 5.2, 0.1, 3, 1.5, 0.02, 5.78, "table 2")
     >>> print(format_comparison([row]))
     set   method  error %      published %  fit s  predict s  runs
     usps  LL-SVM  5.20 ± 0.10         5.78   1.50     0.0200     3
     """
-    lines = [HEADINGS, *(_cells(row) for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    # Words stand at the left, and so do figures with a deviation: their first digits align.
-    sides = [str.ljust] * 3 + [str.rjust] * 4
-    return "\n".join(
-        "  ".join(side(cell, width) for cell, width, side in zip(line, widths, sides, strict=True))
-        for line in lines
-    )
+    # Figures with a deviation stand at the left, as words do: their first digits align.
+    is_text = [heading in ("set", "method", "error %") for heading in HEADINGS]
+    return aligned_table([HEADINGS, *(_cells(row) for row in rows)], is_text)
 
 
 def _cells(row: Comparison) -> tuple[str, ...]:

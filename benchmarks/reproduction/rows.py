@@ -12,7 +12,8 @@ from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from ..datasets import load_dataset
+from hyperlocal.datasets import load_dataset
+
 from .table import SetPlan
 
 

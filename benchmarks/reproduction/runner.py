@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from ..export.sizes import count_numbers
+from hyperlocal.export.sizes import count_numbers
+
+from ..environment import machine, versions
+from .adapters import Settings, make_estimator
 from .choosing import Choice, choose, error_percent, fit_quietly
-from .environment import machine, versions
-from .methods import METHODS, Settings, make_estimator
 from .results import Result, ResultsFolder
 from .rows import Rows, load_rows
 from .table import Cell, Table
@@ -30,14 +31,14 @@ def pending(table: Table, folder: ResultsFolder, *, again: bool = False) -> list
     return [
         cell
         for cell in table.cells()
-        if METHODS[cell.method.adapter].is_installed and not folder.is_done(cell, done)
+        if cell.method.entry.package.is_installed and not folder.is_done(cell, done)
     ]
 
 
 def not_installed(table: Table) -> list[str]:
     """Packages of methods that cannot be measured here."""
-    adapters = [METHODS[plan.adapter] for plan in table.methods]
-    return sorted({one.package for one in adapters if not one.is_installed})
+    packages = {plan.entry.package for plan in table.methods}
+    return sorted(package.name for package in packages if not package.is_installed)
 
 
 def run(
@@ -56,7 +57,7 @@ def run(
     """
     cells = pending(table, folder, again=again)
     if cells:
-        peers = {METHODS[plan.adapter].package for plan in table.methods}
+        peers = {plan.entry.package.name for plan in table.methods}
         number = folder.add_run(_record(command, sorted(peers)))
     loaded: tuple[Any, Rows] | None = None
     _limit_intelex()
@@ -98,8 +99,7 @@ def measure(cell: Cell, table: Table, rows: Rows, earlier: Sequence[Result], num
     choice, note = _choice(cell, table, rows, earlier), ""
     known = next((result for result in earlier if _is_run_of(result, cell)), None)
     choosing_seconds = known.choosing_seconds if known else time.process_time() - start
-    method = METHODS[cell.method.adapter]
-    model = make_estimator(method, choice.settings, rows.X_train, cell.repeat)
+    model = make_estimator(cell.method.entry, choice.settings, rows.X_train, cell.repeat)
     start = time.process_time()
     if not fit_quietly(model, rows.X_train, rows.y_train):
         note = "did not converge"

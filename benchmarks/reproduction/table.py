@@ -1,6 +1,6 @@
 """A table as its TOML file describes it: sets, methods, grids, folds, repeats.
 
-See ``tables/*.toml``. Beside each stands a CSV of the same name with the published figures.
+See ``benchmarks/plans``; ``benchmarks/published`` has the paper's figures, in a CSV of that name.
 """
 
 from __future__ import annotations
@@ -10,13 +10,17 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from importlib.resources import files
+from dataclasses import asdict, dataclass, field, replace
 from itertools import product
+from pathlib import Path
 from typing import Any
 
-from .methods import METHODS, Settings
+from hyperlocal.compare import Method, pick_methods
 
+from .adapters import METHODS, Settings
+
+BENCHMARKS = Path(__file__).parents[1]
+PLANS, PUBLISHED = BENCHMARKS / "plans", BENCHMARKS / "published"
 QUICK_ROWS = 1_000  # of a set, and as many to test on
 QUICK_GRID = 4  # candidates of a method
 
@@ -39,21 +43,26 @@ class SetPlan:
 
 @dataclass(frozen=True)
 class MethodPlan:
-    """A method's place in a table: its adapter, what it is called there, what is tried."""
+    """A line of a table: a method, what it is called there, and which settings are tried."""
 
-    key: str
-    adapter: str
+    key: str  #: that of the method, unless several lines have the same method
     name: str
+    method: str = ""  #: key of the method, if it is another
     published: str = ""  #: its name in the paper's table, if it is there
     settings: Settings = field(default_factory=dict)  #: the same for all sets
     grid: dict[str, list] = field(default_factory=dict)  #: choices, the same for all sets
     sets: dict[str, Any] = field(default_factory=dict)  #: settings, choices, repeats for one set
 
+    @property
+    def entry(self) -> Method:
+        """The method in the registry."""
+        return METHODS[self.method or self.key]
+
     def repeats(self, plan: SetPlan) -> int:
         """How often it runs on a set: as often as the set's plan says, or less if it is slow."""
         most = self.sets.get(plan.name, {}).get("repeats", plan.repeats)
-        # On rows that stay the same, a method without chance would only repeat itself.
-        same = plan.train_share is None and not METHODS[self.adapter].is_random
+        # On rows that stay the same, a method that uses no random numbers would repeat itself.
+        same = plan.train_share is None and not self.entry.is_random
         return 1 if same else min(most, plan.repeats)
 
     def fixed(self, set_name: str) -> Settings:
@@ -91,15 +100,15 @@ class Cell:
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """What tells it from the other cells."""
+        """What distinguishes it from the other cells."""
         return self.set.name, self.method.key, self.repeat
 
     @property
     def digest(self) -> str:
-        """A mark that changes if the cell would be measured in another way."""
+        """A text that changes if the cell would be measured in another way."""
         plan = [
             _what_matters(self.set),
-            self.method.adapter,
+            self.method.entry.key,
             self.method.fixed(self.set.name),
             self.method.candidates(self.set.name),
         ]
@@ -109,7 +118,7 @@ class Cell:
 
 def _what_matters(plan: SetPlan) -> dict[str, Any]:
     """A set's plan for the digest: the number of repeats changes no run of its own."""
-    fields = vars(plan) | {"repeats": None}
+    fields = asdict(plan) | {"repeats": None}
     unused = {name for name in ("data", "positive") if fields[name] is None}
     return {name: value for name, value in fields.items() if name not in unused}
 
@@ -158,28 +167,24 @@ class Table:
         """The part of the table with these sets and methods."""
         _check_known("sets", sets, [plan.name for plan in self.sets])
         _check_known("methods", methods, [plan.key for plan in self.methods])
-        return self._with(
+        return replace(
+            self,
             sets=tuple(plan for plan in self.sets if not sets or plan.name in sets),
             methods=tuple(plan for plan in self.methods if not methods or plan.key in methods),
         )
 
     def quick(self) -> Table:
-        """A version of minutes: few rows, few candidates, one run each."""
-        sets = [
-            SetPlan(**vars(plan) | {"repeats": 1, "most_rows": QUICK_ROWS}) for plan in self.sets
-        ]
+        """A version that takes minutes: few rows, few candidates, one run each."""
+        sets = [replace(plan, repeats=1, most_rows=QUICK_ROWS) for plan in self.sets]
         methods = [
-            MethodPlan(**vars(plan) | {"grid": _thinned(plan.grid), "sets": _thinned_all(plan)})
+            replace(plan, grid=_thinned(plan.grid), sets=_thinned_all(plan))
             for plan in self.methods
         ]
-        return self._with(sets=tuple(sets), methods=tuple(methods))
-
-    def _with(self, **changes: Any) -> Table:
-        return Table(**vars(self) | changes)
+        return replace(self, sets=tuple(sets), methods=tuple(methods))
 
 
 def _thinned(grid: dict[str, list]) -> dict[str, list]:
-    """At most two values of each choice, and few combinations: the first values lead."""
+    """At most two values of each choice, and few combinations: the first values stay."""
     kept, n_combinations = {}, 1
     for names, values in grid.items():
         n_kept = min(len(values), 2, QUICK_GRID // n_combinations)
@@ -206,13 +211,11 @@ def table_names() -> list[str]:
 
     Examples
     --------
-    >>> from hyperlocal.reproduction import table_names
+    >>> from benchmarks.reproduction import table_names
     >>> "main" in table_names()
     True
     """
-    folder = files(__package__) / "tables"
-    names = [item.name for item in folder.iterdir()]
-    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
+    return sorted(path.stem for path in PLANS.glob("*.toml"))
 
 
 def load_table(name: str) -> Table:
@@ -220,31 +223,25 @@ def load_table(name: str) -> Table:
 
     Examples
     --------
-    >>> from hyperlocal.reproduction import load_table
+    >>> from benchmarks.reproduction import load_table
     >>> [plan.name for plan in load_table("ll-svm-2").sets]
     ['usps', 'letter']
     """
     if name not in table_names():
         raise ValueError(f"unknown table {name!r}; known are: {', '.join(table_names())}")
-    folder = files(__package__) / "tables"
-    plan = tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8"))
-    figures = folder / f"{name}.csv"
+    plan = tomllib.loads((PLANS / f"{name}.toml").read_text(encoding="utf-8"))
+    figures = PUBLISHED / f"{name}.csv"
     published = figures.read_text(encoding="utf-8") if figures.is_file() else ""
     common = plan.pop("all_sets", {})
-    methods = [MethodPlan(key, **_method_fields(part)) for key, part in plan.pop("methods").items()]
+    methods = tuple(MethodPlan(key, **part) for key, part in plan.pop("methods").items())
+    pick_methods([line.method or line.key for line in methods], METHODS)  # raises if one is unknown
     return Table(
         name=name,
         sets=tuple(SetPlan(key, **common | part) for key, part in plan.pop("sets").items()),
-        methods=tuple(methods),
+        methods=methods,
         published=tuple(read_published(published)),
         **plan,
     )
-
-
-def _method_fields(part: dict[str, Any]) -> dict[str, Any]:
-    if part["adapter"] not in METHODS:
-        raise ValueError(f"unknown adapter {part['adapter']!r}; known are: {', '.join(METHODS)}")
-    return part
 
 
 def read_published(text: str) -> Iterator[Published]:

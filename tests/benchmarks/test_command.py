@@ -1,13 +1,13 @@
-"""Tests of ``hyperlocal reproduce``."""
+"""Tests of ``python -m benchmarks``."""
 
 import json
 
 import numpy as np
 import pytest
 
-from hyperlocal.cli import main
+from benchmarks.__main__ import main, scripts
+from benchmarks.reproduction import table_names
 from hyperlocal.datasets import make_banana
-from hyperlocal.reproduction import table_names
 
 
 @pytest.fixture
@@ -21,6 +21,24 @@ def svmguide1(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
+def test_help_lists_every_script(capsys):
+    """Scripts are subcommands, each with the first line of what it says about itself."""
+    with pytest.raises(SystemExit, match="0"):
+        main(["--help"])
+    text = "".join(capsys.readouterr().out.split())
+    assert {"mnist", "liblinear_race", "defaults", "selection", "summary"} <= scripts().keys()
+    for name, about in scripts().items():
+        assert name in text
+        assert about.endswith(".")
+
+
+def test_runs_a_script(monkeypatch, capsys):
+    """A script gets its own arguments, as ``python -m benchmarks.NAME`` would give them."""
+    monkeypatch.setattr("sys.argv", ["benchmarks"])
+    assert main(["summary", "liblinear_race"]) == 0
+    assert capsys.readouterr().out.startswith("## liblinear_race")
+
+
 def test_lists_tables(capsys):
     """Without a table, the tables are listed with their titles."""
     assert main(["reproduce"]) == 0
@@ -30,7 +48,15 @@ def test_lists_tables(capsys):
 
 def test_runs_resumes_and_shows(svmguide1, capsys):
     """A table is measured once, kept in a folder, and shown from there."""
-    arguments = ["reproduce", "l3-svm-3", "--quick", "--sets", "svmguide1", "--methods", "linear"]
+    arguments = [
+        "reproduce",
+        "l3-svm-3",
+        "--quick",
+        "--sets",
+        "svmguide1",
+        "--methods",
+        "linear-svc",
+    ]
     assert main(arguments) == 0
     out, err = capsys.readouterr()
     assert "1 of 1 fits to do" in err
@@ -53,6 +79,6 @@ def test_runs_resumes_and_shows(svmguide1, capsys):
     ],
 )
 def test_bad_usage(arguments, message, capsys):
-    """What does not exist is told in one line, with what does."""
+    """An unknown name is an error of one line that lists the known ones."""
     assert main(["reproduce", *arguments]) == 2
     assert message in capsys.readouterr().err

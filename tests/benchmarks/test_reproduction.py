@@ -2,12 +2,13 @@
 
 import csv
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from hyperlocal.datasets import make_banana
-from hyperlocal.reproduction import (
+import benchmarks
+from benchmarks.reproduction import (
     Result,
     ResultsFolder,
     compared,
@@ -16,14 +17,19 @@ from hyperlocal.reproduction import (
     pending,
     run,
     runner,
+    speed,
     table_names,
     verdict,
 )
-from hyperlocal.reproduction.methods import METHODS, make_estimator
-from hyperlocal.reproduction.results import TRACKED
-from hyperlocal.reproduction.rows import load_rows
-from hyperlocal.reproduction.runner import measure
-from hyperlocal.reproduction.table import MethodPlan, SetPlan, Table
+from benchmarks.reproduction.adapters import METHODS, make_estimator
+from benchmarks.reproduction.results import TRACKED
+from benchmarks.reproduction.rows import load_rows
+from benchmarks.reproduction.runner import measure
+from benchmarks.reproduction.table import MethodPlan, SetPlan, Table, read_published
+from hyperlocal.compare import Package
+from hyperlocal.datasets import make_banana
+
+TRACKED_TABLES = Path(benchmarks.__file__).parent / "results" / "tables"
 
 
 @pytest.fixture
@@ -38,8 +44,8 @@ def banana(tmp_path, monkeypatch):
 
 @pytest.fixture
 def table(banana):
-    ours = MethodPlan("ll", "locally-linear", "LL", published="LL", grid={"C": [0.1, 3.0]})
-    return Table("t", "a table", (banana,), (MethodPlan("svc", "svc", "SVC"), ours), baseline="svc")
+    ours = MethodPlan("locally-linear", "LL", published="LL", grid={"C": [0.1, 3.0]})
+    return Table("t", "a table", (banana,), (MethodPlan("svc", "SVC"), ours), baseline="svc")
 
 
 def test_all_tables_load():
@@ -60,17 +66,14 @@ def test_tables_make_estimators():
     for name in table_names():
         table = load_table(name)
         for cell in table.cells():
-            method = METHODS[cell.method.adapter]
-            if not method.is_installed:
+            method = cell.method.entry
+            if not method.package.is_installed:
                 continue
             for candidate in cell.method.candidates(cell.set.name):
                 settings = cell.method.fixed(cell.set.name) | candidate
-                model = make_estimator(method, settings, X, 0)[-1]
-                known = model.get_params() if hasattr(model, "get_params") else settings
-                common = {"components", "gamma_times_scale", "standardized"}
-                own = {"local_C", "local_tol"} if cell.method.adapter == "second-look" else set()
-                inner = {name.split("__")[-1] for name in known}
-                assert set(settings) <= {*known} | common | own | inner
+                found = make_estimator(method, settings, X, 0)[-1].get_params()
+                for name in settings.keys() & found.keys():
+                    assert found[name] == settings[name]
 
 
 def test_two_tasks_of_one_set(banana):
@@ -82,7 +85,7 @@ def test_two_tasks_of_one_set(banana):
 
 
 def test_unknown_table():
-    """An unknown name tells the known ones."""
+    """The error about an unknown name lists the known ones."""
     with pytest.raises(ValueError, match="unknown table 'no'; known are: l3-svm-3"):
         load_table("no")
 
@@ -105,17 +108,26 @@ def test_standardized_rows():
     assert [type(step).__name__ for _, step in model.steps] == ["StandardScaler", "PCA", "SVC"]
 
 
-def test_settings_of_both_looks():
-    """What is named local goes to the SVMs of the second look, the rest to the first."""
-    settings = {"C": 2, "tol": 0.3, "local_C": 5, "local_tol": 0.01, "k": 4, "sigma": 1.5}
+def test_settings_of_nested_estimators():
+    """Settings have the names of set_params: two underscores lead to an estimator inside."""
+    settings = {"first_look__C": 2, "first_look__tol": 0.3, "C": 5, "tol": 0.01}
     model = make_estimator(METHODS["second-look"], settings, np.eye(2), 0)[-1]
     assert (model.first_look.C, model.first_look.tol) == (2, 0.3)
-    assert (model.C, model.tol, model.k, model.sigma) == (5, 0.01, 4, 1.5)
+    assert (model.C, model.tol) == (5, 0.01)
+
+
+def test_settings_in_units_of_scale_may_be_nested():
+    """The kernel of a pipeline's first step gets its γ in units of scale, too."""
+    X = np.random.default_rng(0).normal(size=(50, 4))
+    settings = {"nystroem__gamma_times_scale": 2.0, "linearsvc__C": 3}
+    model = make_estimator(METHODS["nystroem"], settings, X, 0)[-1]
+    assert model["nystroem"].gamma == pytest.approx(2 / (4 * X.var()))
+    assert model["linearsvc"].C == 3
 
 
 def test_several_settings_at_once():
     """A key with a comma sets several settings, and joins the product of the others."""
-    plan = MethodPlan("a", "svc", "A", grid={"C": [1, 2], "x,y": [[3, 4], [5, 6]]})
+    plan = MethodPlan("svc", "A", grid={"C": [1, 2], "x,y": [[3, 4], [5, 6]]})
     assert plan.candidates("any")[1] == {"C": 1, "x": 5, "y": 6}
     assert len(plan.candidates("any")) == 4
 
@@ -125,9 +137,9 @@ def test_run_and_resume(table, tmp_path):
     folder = ResultsFolder(tmp_path / "out")
     begun = []
     results = run(table, folder, command="test", begin=begun.append)
-    # SVC has no chance in it: one run on the same rows is enough.
-    assert [r.key for r in results] == [("bananas", "svc", 0), ("bananas", "ll", 0),
-                                        ("bananas", "ll", 1)]  # fmt: skip
+    # SVC uses no random numbers: one run on the same rows is enough.
+    assert [r.key for r in results] == [("bananas", "svc", 0), ("bananas", "locally-linear", 0),
+                                        ("bananas", "locally-linear", 1)]  # fmt: skip
     assert len(begun) == 3
     assert all(0 <= r.error < 20 and r.fit_seconds > 0 and r.n_test == 100 for r in results)
     assert results[1].settings == results[2].settings
@@ -160,8 +172,8 @@ def test_run_again(table, tmp_path, monkeypatch):
 
 def test_slow_methods_run_less_often(banana):
     """A method may have fewer runs on a set, and never more than the set's plan says."""
-    slow = MethodPlan("s", "sgd", "S", sets={"bananas": {"repeats": 1}})
-    eager = MethodPlan("e", "sgd", "E", sets={"bananas": {"repeats": 9}})
+    slow = MethodPlan("s", "S", "sgd", sets={"bananas": {"repeats": 1}})
+    eager = MethodPlan("e", "E", "sgd", sets={"bananas": {"repeats": 9}})
     keys = [cell.key for cell in Table("t", "a table", (banana,), (slow, eager)).cells()]
     assert keys == [("bananas", "s", 0), ("bananas", "e", 0), ("bananas", "e", 1)]
 
@@ -189,24 +201,21 @@ def test_results_survive_a_round_trip(tmp_path):
 def test_tracked_results_are_not_measured_again(table, tmp_path):
     """A mean from elsewhere stands for all repeats."""
     folder = ResultsFolder(tmp_path)
-    folder.append(Result("bananas", "ll", 0, 5.0, deviation=0.5, runs=3, plan=TRACKED))
+    folder.append(Result("bananas", "locally-linear", 0, 5.0, deviation=0.5, runs=3, plan=TRACKED))
     assert [cell.method.key for cell in pending(table, folder)] == ["svc"]
     row = compared(table, folder.read())[0]
     assert (row.error, row.deviation, row.runs) == (5.0, 0.5, 3)
 
 
-def test_comparison(table, tmp_path):
+def test_comparison(table):
     """Means, deviations, ratios to the baseline, and the published figure."""
-    published = tmp_path / "t.csv"
-    published.write_text("method,set,error,source,note\nLL,bananas,6.0,table 9,other rows\n")
-    from hyperlocal.reproduction.table import read_published
-
-    table = replace(table, published=tuple(read_published(published.read_text())))
+    published = "method,set,error,source,note\nLL,bananas,6.0,table 9,other rows\n"
+    table = replace(table, published=tuple(read_published(published)))
     seconds = {"fit_seconds": 1.0, "predict_seconds": 0.5}
     results = [
         Result("bananas", "svc", 0, 5.0, fit_seconds=10.0, predict_seconds=20.0),
-        Result("bananas", "ll", 0, 4.0, **seconds),
-        Result("bananas", "ll", 1, 6.0, **seconds),
+        Result("bananas", "locally-linear", 0, 4.0, **seconds),
+        Result("bananas", "locally-linear", 1, 6.0, **seconds),
     ]
     svc, ours = compared(table, results)
     assert (svc.ours, ours.ours) == (False, True)
@@ -214,6 +223,31 @@ def test_comparison(table, tmp_path):
     assert (ours.note, svc.note) == ("other rows", "")
     assert (ours.fit_ratio, ours.predict_ratio, ours.as_good) == (10.0, 40.0, True)
     assert verdict([svc, ours]) == "ours at or below the published error in 1 of 1 cells"
+
+
+def test_speed_is_what_is_true():
+    """A slow-down is called slower, by how much it is, and never a fraction of faster."""
+    assert [speed(ratio) for ratio in (20.4, 1.0, 0.25, None)] == [
+        *("20 times faster", "as fast", "4 times slower", "")
+    ]
+
+
+def test_tables_name_methods_of_the_registry():
+    """A line of a table has the key of its method, or says which method it is of."""
+    for name in table_names():
+        for line in load_table(name).methods:
+            assert METHODS[line.method or line.key] is line.entry
+            assert line.key.startswith(line.entry.key)
+
+
+@pytest.mark.parametrize("name", table_names())
+def test_tracked_results_are_those_of_the_plans(name):
+    """No tracked table has a cell to measure again: results and plans use the same names."""
+    table, folder = load_table(name), ResultsFolder(TRACKED_TABLES / name)
+    assert folder.runs()
+    results = folder.read()
+    assert [cell.key for cell in table.cells() if not folder.is_done(cell, results)] == []
+    assert {result.method for result in results} <= {line.key for line in table.methods}
 
 
 def test_quick_is_small():
@@ -226,12 +260,12 @@ def test_quick_is_small():
 
 
 def test_missing_package_is_no_error(table, tmp_path, monkeypatch):
-    """A method whose package is not there is told, and left out."""
-    absent = replace(METHODS["svc"], module="no_such_module", package="no-such-package")
+    """A method whose package is not installed is reported, and left out."""
+    absent = replace(METHODS["svc"], package=Package("no-such-package", "no_such_module"))
     monkeypatch.setitem(METHODS, "svc", absent)
     assert not_installed(table) == ["no-such-package"]
     folder = ResultsFolder(tmp_path)
-    assert {cell.method.key for cell in pending(table, folder)} == {"ll"}
+    assert {cell.method.key for cell in pending(table, folder)} == {"locally-linear"}
 
 
 def test_published_figures_name_their_source():
