@@ -14,7 +14,8 @@ from hyperlocal.cli.options import Command
 from .reproduction import command
 
 FOLDER = Path(__file__).parent
-SHARED = ("__init__", "__main__", "common", "environment")  # imported by the scripts, not run
+# Imported by the scripts, not run.
+SHARED = ("__init__", "__main__", "common", "environment", "table_pages")
 
 
 def scripts() -> dict[str, str]:

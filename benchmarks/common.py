@@ -49,7 +49,7 @@ def plain_parser(summary: str | None) -> argparse.ArgumentParser:
 
 
 def environment(seed: int | None = None, peers: Sequence[str] = ()) -> Row:
-    """What a reader needs to judge or repeat a result: command, date, versions, machine."""
+    """What a reader needs to repeat a result: command, date, versions, machine."""
     return {
         "command": command(),
         "seed": seed,
@@ -174,6 +174,39 @@ def in_fresh_process(arguments: Sequence[str]) -> Row:
     return json.loads(run.stdout)
 
 
+# ---- words ---------------------------------------------------------------------------------------
+
+RATIO = "times faster"  # in the name of a column: seconds of the peer over ours
+
+
+def speed(ratio: float | None) -> str:
+    """A ratio of seconds in words: what is slower is called slower.
+
+    Examples
+    --------
+    >>> from benchmarks.common import speed
+    >>> speed(12.3), speed(0.48), speed(1.003), speed(340.2)
+    ('12 times faster', '2.1 times slower', 'as fast', '340 times faster')
+    """
+    if ratio is None:
+        return ""
+    times, word = (ratio, "faster") if ratio >= 1 else (1 / ratio, "slower")
+    if times < 1.05:
+        return "as fast"
+    return f"{times:.0f} times {word}" if times >= 100 else f"{times:.2g} times {word}"
+
+
+def in_words(row: Row) -> Row:
+    """A row whose ratios are words, under a heading that fits both faster and slower."""
+    is_ratio = row.get("method") == RATIO
+    found: Row = {}
+    for key, value in row.items():
+        if isinstance(value, float) and (is_ratio or RATIO in key):
+            value = speed(value)
+        found[key.replace(RATIO, "speed")] = "speed" if value == RATIO else value
+    return found
+
+
 # ---- tables --------------------------------------------------------------------------------------
 
 
@@ -183,6 +216,7 @@ def print_table(rows: Sequence[Row], title: str = "") -> None:
         print(f"\n{title}")
     if not rows:
         return
+    rows = [in_words(row) for row in rows]
     headings = columns_of(rows)
     cells = [[shown(row.get(heading, "")) for heading in headings] for row in rows]
     widths = [max(map(len, column)) for column in zip(headings, *cells, strict=True)]
@@ -198,6 +232,7 @@ def print_table(rows: Sequence[Row], title: str = "") -> None:
 
 def markdown_table(rows: Sequence[Row]) -> str:
     """The same table for a markdown page."""
+    rows = [in_words(row) for row in rows]
     headings = columns_of(rows)
     rule = [":---" if _is_text(rows, heading) else "---:" for heading in headings]
     body = [[shown(row.get(heading, "")) for heading in headings] for row in rows]
@@ -210,7 +245,7 @@ def columns_of(rows: Sequence[Row]) -> list[str]:
 
 
 def shown(value: Any) -> str:
-    """A cell: four significant digits are more than a timing deserves."""
+    """A cell, with four significant digits."""
     if value is None:
         return ""
     if isinstance(value, bool):

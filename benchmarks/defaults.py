@@ -12,7 +12,6 @@ are cut in half, stratified, with a seed that the studies do not use.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import warnings
 from collections.abc import Iterator
@@ -29,7 +28,7 @@ from sklearn.svm import SVC, LinearSVC
 from hyperlocal import LocallyLinearSVC, NeighborhoodSVC
 from hyperlocal.datasets import load_dataset
 
-from .common import environment, print_table, write_result
+from .common import environment, plain_parser, print_table, write_result
 
 SETS = (
     "a9a", "balance-scale", "banana", "bupa", "glass", "hayes-roth", "heart-statlog", "hepatitis",
@@ -207,7 +206,7 @@ def means(rows: list[dict]) -> list[dict]:
 
 def main() -> None:
     """Run one part and track it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = plain_parser(__doc__)
     parser.add_argument("part", choices=["study", "looks", "confirm"])
     parser.add_argument("--sets", nargs="*", default=list(SETS))
     arguments = parser.parse_args()

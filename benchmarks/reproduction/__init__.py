@@ -9,7 +9,7 @@ One way through the files: adapters → table → rows → choosing → results 
 command.
 """
 
-from .comparison import Comparison, compared, format_comparison, speed, verdict
+from .comparison import Comparison, compared, format_comparison, verdict
 from .results import Result, ResultsFolder
 from .runner import not_installed, pending, run
 from .table import Table, load_table, table_names
@@ -25,7 +25,6 @@ __all__ = [
     "not_installed",
     "pending",
     "run",
-    "speed",
     "table_names",
     "verdict",
 ]

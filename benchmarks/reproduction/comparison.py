@@ -90,23 +90,6 @@ def _ratio(theirs: float | None, ours: float | None) -> float | None:
     return theirs / ours if theirs and ours else None
 
 
-def speed(ratio: float | None) -> str:
-    """A ratio of seconds in words that say what is true.
-
-    Examples
-    --------
-    >>> from benchmarks.reproduction import speed
-    >>> speed(12.3), speed(0.48), speed(1.003), speed(340.2)
-    ('12 times faster', '2.1 times slower', 'as fast', '340 times faster')
-    """
-    if ratio is None:
-        return ""
-    times, word = (ratio, "faster") if ratio >= 1 else (1 / ratio, "slower")
-    if times < 1.05:
-        return "as fast"
-    return f"{times:.0f} times {word}" if times >= 100 else f"{times:.2g} times {word}"
-
-
 def verdict(rows: Sequence[Comparison]) -> str:
     """How many of our cells are at least as good as the published ones, in words."""
     compared_with = [row.as_good for row in rows if row.ours and row.as_good is not None]

@@ -17,7 +17,6 @@ from benchmarks.reproduction import (
     pending,
     run,
     runner,
-    speed,
     table_names,
     verdict,
 )
@@ -223,13 +222,6 @@ def test_comparison(table):
     assert (ours.note, svc.note) == ("other rows", "")
     assert (ours.fit_ratio, ours.predict_ratio, ours.as_good) == (10.0, 40.0, True)
     assert verdict([svc, ours]) == "ours at or below the published error in 1 of 1 cells"
-
-
-def test_speed_is_what_is_true():
-    """A slow-down is called slower, by how much it is, and never a fraction of faster."""
-    assert [speed(ratio) for ratio in (20.4, 1.0, 0.25, None)] == [
-        *("20 times faster", "as fast", "4 times slower", "")
-    ]
 
 
 def test_tables_name_methods_of_the_registry():
