@@ -117,7 +117,7 @@ def timed(function: Callable[[], Any], repeats: int = 1) -> Timing:
 
 
 def timed_in_turns(functions: dict[Any, Callable[[], Any]], repeats: int) -> dict[Any, Timing]:
-    """Run contenders one after the other, round after round: a busy minute then hits them all."""
+    """Run functions one after the other, round after round: a busy minute then slows them all."""
     rounds = [{name: timed(run) for name, run in functions.items()} for _ in range(repeats)]
     return {
         name: Timing(tuple(one[name].seconds[0] for one in rounds), rounds[-1][name].value)

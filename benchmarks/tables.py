@@ -59,9 +59,9 @@ SOURCES = (
     *(Source("landmark_accuracy", "llc-sapl-2", "clustered",
              (("method", "ClusteredSVC"), ("set", name)))
       for name in ("ijcnn1", "skin", "magic04", "usps", "letter")),
-    *(Source(f"rivals_accuracy_ml3_{name}", "l3-svm-3", "latent", MEAN)
+    *(Source(f"rivals_accuracy_latent_{name}", "l3-svm-3", "latent", MEAN)
       for name in ("svmguide1", "ijcnn1", "usps", "mnist")),
-    *(Source(f"rivals_accuracy_ldkl_{name}", "llc-sapl-2", "local-deep", MEAN)
+    *(Source(f"rivals_accuracy_local-deep_{name}", "llc-sapl-2", "local-deep", MEAN)
       for name in ("banana", "ijcnn1", "skin", "magic04", "usps", "mnist", "letter")),
     Source("anchor_learning_biases", "llc-sapl-2", "supervised-anchors-bias-only",
            (AT_100, ("method", "LLC-SAPL_lcc"))),
