@@ -11,7 +11,6 @@ from sklearn.datasets import load_digits
 
 from ..compare import (
     DEFAULT_METHODS,
-    METHODS,
     Experiment,
     Method,
     Row,
@@ -20,6 +19,7 @@ from ..compare import (
     run,
     write_page,
 )
+from ..compare.methods import OTHER_METHODS
 from ..compare.run import DEFAULT_TEST_SIZE
 from ..datasets import Dataset, load_dataset, read_table
 from .options import (
@@ -59,13 +59,19 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--methods",
         type=comma_separated,
         metavar="LIST",
-        help=f"some of {', '.join(METHODS)}, separated by commas (default: all up to "
-        f"{DEFAULT_METHODS[-1].key}, without those that would be slow)",
+        help="keys of methods, separated by commas (default: the first group below, without those "
+        "that would be slow)",
     )
     parser.add_argument(
         "--report", metavar="FILE", help="also write a self-contained HTML page with pictures"
     )
     add_output_switches(parser)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = f"methods:\n{_listed(DEFAULT_METHODS)}\n\n{_listed(OTHER_METHODS)}"
+
+
+def _listed(methods: Sequence[Method]) -> str:
+    return "\n".join(f"  {method.key:24}{method.label}" for method in methods)
 
 
 def run_with(arguments: argparse.Namespace, methods: Sequence[Method], *, force: bool) -> int:

@@ -7,7 +7,7 @@ plans of the benchmarks then know its key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -120,37 +120,30 @@ def _nearest_in_learned_metric(n_jobs: int | None, random_state: int) -> Any:
     return make_pipeline(metric, KNeighborsClassifier(1, n_jobs=n_jobs))
 
 
-def _scikit_learn(key: str, label: str, make: Make, **facts: Any) -> Method:
+def _scikit_learn(
+    key: str, label: str, kind: Callable[..., Any], takes: Sequence[str], **facts: Any
+) -> Method:
+    """A classifier of scikit-learn that takes a random state, a number of threads, both or none."""
+
+    def make(seed: int, n_jobs: int | None) -> Any:
+        common = {"random_state": seed, "n_jobs": n_jobs}
+        return kind(**{name: common[name] for name in takes})
+
     return Method(key, label, make, SCIKIT_LEARN, **facts)
 
 
-def _linear_svc(seed: int, n_jobs: int | None) -> Any:
-    return LinearSVC(random_state=seed)
-
-
-def _svc(seed: int, n_jobs: int | None) -> Any:
+def _svc() -> SVC:
     return SVC(C=10, cache_size=KERNEL_CACHE)
 
 
-def _boosting(seed: int, n_jobs: int | None) -> Any:
-    return HistGradientBoostingClassifier(random_state=seed)
+def _logistic_regression(random_state: int) -> LogisticRegression:
+    return LogisticRegression(max_iter=1000, random_state=random_state)
 
 
-def _logistic_regression(seed: int, n_jobs: int | None) -> Any:
-    return LogisticRegression(max_iter=1000, random_state=seed)
-
-
-def _sgd(seed: int, n_jobs: int | None) -> Any:
-    return SGDClassifier(n_jobs=n_jobs, random_state=seed)
-
-
-def _nystroem(seed: int, n_jobs: int | None) -> Any:
+def _nystroem(random_state: int) -> Any:
     # scikit-learn advises the primal form for more rows than features.
-    return make_pipeline(Nystroem(random_state=seed), LinearSVC(random_state=seed, dual=False))
-
-
-def _nearest_neighbors(seed: int, n_jobs: int | None) -> Any:
-    return KNeighborsClassifier(n_jobs=n_jobs)
+    linear = LinearSVC(random_state=random_state, dual=False)
+    return make_pipeline(Nystroem(random_state=random_state), linear)
 
 
 def _intelex_svc(seed: int, n_jobs: int | None) -> Any:
@@ -171,6 +164,7 @@ SLOW = {"max_rows": 20_000}
 SOMEWHAT_SLOW = {"max_rows": 50_000}
 DENSE = {"needs_dense": True}
 SAME = {"is_random": False}
+SEED, JOBS, BOTH = ["random_state"], ["n_jobs"], ["random_state", "n_jobs"]
 
 #: What a comparison runs unasked, in the order of its table.
 DEFAULT_METHODS = (
@@ -188,9 +182,9 @@ DEFAULT_METHODS = (
     _ours("local-deep", "tree of gates (LDKL)", LocalDeepSVC, **SLOW),
     _ours("latent", "latent mixes (ML3)", LatentLocallyLinearSVC, **SLOW),
     _ours("neighborhood", "SVM per query (LSVM)", NeighborhoodSVC, **SLOW, **SAME),
-    _scikit_learn("linear-svc", "linear SVM", _linear_svc, **SAME),
-    _scikit_learn("svc", "RBF SVM", _svc, **SOMEWHAT_SLOW, **SAME),
-    _scikit_learn("boosting", "gradient boosting", _boosting, **DENSE),
+    _scikit_learn("linear-svc", "linear SVM", LinearSVC, SEED, **SAME),
+    _scikit_learn("svc", "RBF SVM", _svc, [], **SOMEWHAT_SLOW, **SAME),
+    _scikit_learn("boosting", "gradient boosting", HistGradientBoostingClassifier, SEED, **DENSE),
 )
 #: What it runs if asked by key.
 OTHER_METHODS = (
@@ -199,10 +193,10 @@ OTHER_METHODS = (
     _ours("sdca", "linear SVM (SDCA)", SDCASVC),
     _ours("pegasos", "linear SVM (Pegasos)", PegasosSVC),
     _ours("kernel-pegasos", "RBF SVM (Pegasos)", KernelPegasosSVC),
-    _scikit_learn("logistic-regression", "logistic regression", _logistic_regression, **SAME),
-    _scikit_learn("sgd", "linear SVM (SGD)", _sgd),
-    _scikit_learn("nystroem", "linear SVM (Nyström)", _nystroem),
-    _scikit_learn("nearest-neighbors", "nearest neighbors", _nearest_neighbors, **SAME),
+    _scikit_learn("logistic-regression", "logistic regression", _logistic_regression, SEED, **SAME),
+    _scikit_learn("sgd", "linear SVM (SGD)", SGDClassifier, BOTH),
+    _scikit_learn("nystroem", "linear SVM (Nyström)", _nystroem, SEED),
+    _scikit_learn("nearest-neighbors", "nearest neighbors", KNeighborsClassifier, JOBS, **SAME),
     Method("lightgbm", "LightGBM", _lightgbm, Package("lightgbm", "lightgbm"), **SAME),
     Method(
         "intelex-svc",
