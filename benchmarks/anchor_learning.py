@@ -41,8 +41,8 @@ from sklearn.svm import SVC
 
 from hyperlocal import LocalCodingSVC, LocallyLinearSVC, SupervisedAnchorSVC
 from hyperlocal.datasets import load_dataset
-from hyperlocal.estimators.supervised_anchors import FIRST_EPOCHS
 from hyperlocal.solvers import dual
+from hyperlocal.solvers.anchor_learning import FIRST_EPOCHS
 
 from .common import (
     Row,
@@ -350,7 +350,7 @@ def bias_contenders(m: int) -> dict[str, Callable[..., Any]]:
         return LocalCodingSVC(m, n_neighbors=k, coding=coding, random_state=seed, **form)
 
     return {
-        "LLC-SAPL_lcc": lambda seed, **form: learned(seed, m, k, bias_only=True, **form),
+        "LLC-SAPL_lcc": lambda seed, **form: learned(seed, m, k, feature_map="bias_only", **form),
         "LCC+SVM (lcc codes)": lambda seed, **form: lcc(seed, "lcc", **form),
         "LCC+SVM (soft codes)": lambda seed, **form: lcc(seed, "soft", **form),
     }

@@ -28,8 +28,10 @@ import numpy as np
 
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.datasets import stream
-from hyperlocal.estimators.streamed import StoredProblem, StreamedClassifier
+from hyperlocal.estimators import streaming
+from hyperlocal.model.local_model import ChainSettings
 from hyperlocal.solvers import blocks as block_descent
+from hyperlocal.solvers.stored import StoredProblem
 
 from .common import (
     MEGABYTE,
@@ -61,8 +63,8 @@ EPOCHS_PER_VISIT = (1, 2, 3, 5, 10)
 TOLERANCE = 0.01
 TOLERANCE_TO_COMPARE = 1e-3
 STAGES = {
-    "read and write s": (StreamedClassifier, "_collect"),
-    "gate s": (StreamedClassifier, "_fit_gate"),
+    "read and write s": (streaming, "collect_stream"),
+    "gate s": (ChainSettings, "fit"),
     "codes s": (StoredProblem, "prepare"),
     "passes s": (block_descent.BlockDescent, "run_pass"),
     "exact gap s": (block_descent.BlockDescent, "check"),

@@ -17,7 +17,8 @@ from sklearn.svm import SVC
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.compare import METHODS
 from hyperlocal.datasets import load_dataset
-from hyperlocal.estimators import base, local_model
+from hyperlocal.estimators import base, chain
+from hyperlocal.model import local_model
 from hyperlocal.model.lifting import LiftedRows
 from hyperlocal.solvers import dual
 
@@ -45,19 +46,19 @@ CANDIDATES = (
 )
 FIT_STAGES = {
     "principal components": (PCA, "fit_transform"),
-    "checks of the input": (base, "check_labelled_rows"),
-    "anchors (k-means)": (base, "choose_anchors"),
-    "sharpness of the gate": (base, "fit_gate"),
-    "codes": (local_model.LocalModel, "_encode"),
-    "lifting (norms)": (local_model.LocalModel, "_lift"),
+    "checks of the input": (chain, "check_labelled_rows"),
+    "anchors (k-means)": (local_model, "choose_anchors"),
+    "sharpness of the gate": (local_model, "fit_gate"),
+    "codes": (local_model.LocalModel, "encode"),
+    "lifting (norms)": (local_model.LocalModel, "lift_stored"),
     "dual epochs": (dual.Descent, "run_epoch"),
     "full checks": (dual.Descent, "check"),
 }
 PREDICT_STAGES = {
     "principal components": (PCA, "transform"),
-    "checks of the input": (local_model, "check_rows"),
-    "codes": (local_model.LocalModel, "_encode"),
-    "lifting (norms)": (local_model.LocalModel, "_lift"),
+    "checks of the input": (base, "check_rows"),
+    "codes": (local_model.LocalModel, "encode"),
+    "lifting (norms)": (local_model.LocalModel, "lift_stored"),
     "scores": (LiftedRows, "scores"),
 }
 

@@ -3,6 +3,7 @@
     python -m benchmarks.tables show [TABLE …]   # markdown
     python -m benchmarks.tables import           # take over what other benchmarks tracked
     python -m benchmarks.tables draw             # error against prediction time, for the docs
+    python -m benchmarks.tables restamp          # after a rename in the plans, see restamp()
 
 The results come from ``python -m benchmarks reproduce TABLE --out benchmarks/results/tables``.
 """
@@ -10,7 +11,7 @@ The results come from ``python -m benchmarks reproduce TABLE --out benchmarks/re
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,22 @@ def take_over() -> None:
         folder.write([r for r in folder.read() if r.plan != TRACKED] + results)
 
 
+def restamp() -> None:
+    """Mark the last result of every cell as one of the plan as it is now.
+
+    For a plan in which a setting or a method only has another name: the results stay valid, but the
+    digest of the plan has changed. The names in ``results.csv`` must have been changed too.
+    """
+    for name in measured_tables():
+        folder, digests = ResultsFolder(TABLES / name), {}
+        for cell in load_table(name).cells():
+            digests[cell.key] = cell.digest
+        folder.write(
+            one if one.plan == TRACKED else replace(one, plan=digests.get(one.key, one.plan))
+            for one in folder.read()
+        )
+
+
 # ---- pictures ------------------------------------------------------------------------------------
 
 COLUMNS = 4
@@ -164,15 +181,17 @@ def draw_set(
 
 
 def main() -> None:
-    """Show, import or draw."""
+    """Show, import, draw or restamp."""
     parser = plain_parser(__doc__)
-    parser.add_argument("part", choices=("show", "import", "draw"))
+    parser.add_argument("part", choices=("show", "import", "draw", "restamp"))
     parser.add_argument("tables", nargs="*", metavar="TABLE")
     arguments = parser.parse_args()
     if arguments.part == "import":
         take_over()
     elif arguments.part == "draw":
         draw()
+    elif arguments.part == "restamp":
+        restamp()
     else:
         print("\n\n".join(page(name) for name in arguments.tables or measured_tables()))
 

@@ -1,5 +1,6 @@
 """Tests of ``python -m benchmarks``."""
 
+import importlib
 import json
 
 import numpy as np
@@ -37,6 +38,12 @@ def test_runs_a_script(monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["benchmarks"])
     assert main(["summary", "liblinear_race"]) == 0
     assert capsys.readouterr().out.startswith("## liblinear_race")
+
+
+@pytest.mark.parametrize("name", sorted(scripts()))
+def test_every_script_can_be_imported(name):
+    """What a script needs of the library is there, without the packages of peers."""
+    assert callable(importlib.import_module(f"benchmarks.{name}").main)
 
 
 def test_lists_tables(capsys):
