@@ -9,8 +9,8 @@ from sklearn.datasets import make_classification
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.dask.partitioning import assign_rows, group_anchors, shared_rows
 from hyperlocal.data.checks import check_labelled_rows
-from hyperlocal.data.labelled import LabelledRows
-from hyperlocal.data.rows import take_rows
+from hyperlocal.data.labelled import part_of
+from hyperlocal.model.local_model import ChainSettings
 from hyperlocal.model.losses import conjugate_sums, conjugates_along, loss_values, pulls
 from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import dual
@@ -23,6 +23,7 @@ from hyperlocal.solvers.team import (
     solve,
     stiffness_of,
 )
+from hyperlocal.solvers.training import Training
 
 N_ROWS = 400
 
@@ -32,13 +33,14 @@ def divided_problem(n_members, *, n_classes=2, grouped=True, dtype=np.float64, *
     X, y = make_classification(
         N_ROWS, 5, n_informative=4, n_redundant=0, n_classes=n_classes, flip_y=0.1, random_state=0
     )
-    model = LocallyLinearSVC(12, n_neighbors=3, C=0.5, random_state=0, **arguments)
+    training = Training(
+        0.5, arguments.pop("loss", "squared_hinge"), arguments.pop("multi_class", "ovr")
+    )
     rng, workers = np.random.default_rng(0), Workers()
     weights = rng.uniform(0.5, 2, N_ROWS)
-    data = check_labelled_rows(model, X.astype(dtype), y, weights)
-    model._fit_gate(data, rng, workers)
-    model._fix_lifting()
-    codes = model._encode(data.X, workers)
+    data = check_labelled_rows(LocallyLinearSVC(), X.astype(dtype), y, weights)
+    chain = ChainSettings(12, n_neighbors=3, **arguments).fit(data, rng, workers)
+    codes = chain.encode(data.X, workers)
     mass = np.bincount(codes.anchors[:, 0], minlength=12).astype(float)
     groups = rng.integers(n_members, size=N_ROWS)
     if grouped:
@@ -47,11 +49,8 @@ def divided_problem(n_members, *, n_classes=2, grouped=True, dtype=np.float64, *
     problems = []
     for member in range(n_members):
         rows = np.flatnonzero(groups == member)
-        part = LabelledRows(
-            take_rows(data.X, rows), data.target[rows], data.classes, data.sample_weight[rows]
-        )
-        problems.append(model._problem(model._lift(part.X, codes.take(rows), workers), part))
-    return model._problem(model._lift(data.X, codes, workers), data), problems
+        problems.append(training.problem(chain, part_of(data, rows), workers))
+    return training.problem(chain, data, workers), problems
 
 
 def team_of(problems, care=0.8):
