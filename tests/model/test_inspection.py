@@ -267,8 +267,8 @@ def test_every_model_explains_rows(name, n_classes):
         ordered = np.sort(scores)
         margin = abs(scores[0]) if n_classes == 2 else ordered[-1] - ordered[-2]
         assert explanation.margin == pytest.approx(margin, abs=1e-9)
-        assert explanation.runner_up != explanation.prediction
-        assert explanation.runner_up in model.classes_
+        assert explanation.rival != explanation.prediction
+        assert explanation.rival in model.classes_
         alone = model.explain(row)
         np.testing.assert_allclose(alone.scores, explanation.scores, atol=1e-12)
 
