@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.arguments import check_choice, check_number
+from ..data.arguments import check_auto, check_choice, check_number
 from ..data.rows import take_rows
 from ..maps.plain import NotPlain, Step
 from ..runtime.threads import Workers
@@ -26,10 +26,7 @@ def check_gate(n_anchors: Any, anchors: Any, n_neighbors: Any, coding: Any, beta
     check_number("n_neighbors", n_neighbors, integer=True, above=1, inclusive=True)
     check_choice("coding", coding, CODINGS)
     check_anchors(n_anchors, anchors, 1 if coding == "hard" else n_neighbors)
-    if isinstance(beta, str):
-        check_choice("beta", beta, ["auto"])
-    else:
-        check_number("beta", beta)
+    check_auto("beta", beta)
 
 
 @dataclass(frozen=True)
