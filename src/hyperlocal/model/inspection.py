@@ -243,7 +243,7 @@ def support_fraction_bound(model: Any, X: Any = None, y: Any = None) -> float:
     n_rows = getattr(model, "n_samples_fit_", None) or getattr(model, "shape_fit_", (None,))[0]
     if n_rows is None or not hasattr(model, "support_"):
         raise TypeError(
-            f"{type(model).__name__} has no attribute support_; give its training rows and labels "
-            "as X and y."
+            f"{type(model).__name__} does not list its support vectors (support_); give its "
+            "training rows and labels as X and y."
         )
     return len(model.support_) / n_rows
