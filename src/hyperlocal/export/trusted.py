@@ -5,6 +5,7 @@ import hyperlocal
 from .. import linear, papers, preprocessing
 from ..data.labelled import LabelledRows, RowOrigin
 from ..estimators.chain import LastFit, OnlineState
+from ..estimators.pegasos_base import PegasosRun
 from ..estimators.stability import BoundTerms
 from ..estimators.stages import EarlierStage
 from ..gates.clusters import ClustererGate
@@ -31,7 +32,7 @@ _ESTIMATORS = [kind for kind in _PUBLIC if isinstance(kind, type)]
 _PARTS = [
     AdditiveKernelMap, AnchorEpoch, Bias, BiasOnlyMap, BoundTerms, CellSearch, ClustererGate,
     CodeOn, ConstantGate, EarlierStage, ExactSearch, FeatureMap, Gate, Kernel, KernelOptions,
-    LabelledRows, LandmarkMap, LastFit, LocalModel, LocalSvms, OnlineState, PegasosState,
+    LabelledRows, LandmarkMap, LastFit, LocalModel, LocalSvms, OnlineState, PegasosRun, PegasosState,
     QuadraticMap, RowOrigin, SgdState, TransformerMap, TreeSearch, libsvm.Kernel,
     libsvm.KernelMachine,
 ]  # fmt: skip
