@@ -24,7 +24,7 @@ n_anchors = [1, 2, 4, 8, 16, 32, 64]
 
 
 def errors(feature_map, m):
-    """Percentages of wrong rows, one per fold."""
+    """Errors in percent, one per fold."""
     model = LocallyLinearSVC(m, n_neighbors=min(8, m), feature_map=feature_map, random_state=0)
     return 100 * (1 - cross_val_score(model, X, y, cv=folds))
 
