@@ -12,8 +12,8 @@ from typing import Literal, overload
 import numpy as np
 from sklearn.datasets import fetch_openml
 
+from .arrays import read_npz
 from .dataset import Dataset, Rows, is_sparse, tidy_labels
-from .tables import read_npz
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def _load_local(name: str, folder: Path) -> Dataset:
         raise FileNotFoundError(f"HYPERLOCAL_DATA is set to {str(folder)!r}, which is not a folder")
     present = {path.stem: path for path in folder.glob("*.npz")}
     if name in present:
-        return read_npz(present[name])
+        return read_npz(present[name], allow_missing=True)
     if name in OPENML_SOURCES:
         raise FileNotFoundError(
             f"no file {name}.npz in HYPERLOCAL_DATA={str(folder)!r}; "
