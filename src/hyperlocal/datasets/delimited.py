@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from .columns import Table, joined
-from .text import SAMPLE_LINES, open_text, records, to_float, to_floats
+from .text import SAMPLE_LINES, open_text, records, to_float, to_floats, without_breaks
 
 CHUNK_ROWS = 20_000  # the text of so many rows is in memory at a time, not that of the whole file
 
@@ -98,7 +98,7 @@ def read_delimited_blocks(
 
 def _find_layout(path: Path, target: str | int | None) -> _Layout:
     with open_text(path) as file:
-        sample = [line for line in islice(file, SAMPLE_LINES) if line.strip()]
+        sample = [without_breaks(line) for line in islice(file, SAMPLE_LINES) if line.strip()]
     if not sample:
         raise ValueError(f"{path}: the file is empty")
     delimiter = _sniff_delimiter(sample)
