@@ -6,7 +6,7 @@ from ..data.labelled import LabelledRows, RowOrigin
 from ..estimators.stability import BoundTerms
 from ..estimators.stages import EarlierStage
 from ..gates.clusters import ClustererGate
-from ..gates.code_on import CodeSpace
+from ..gates.code_on import CodeOn
 from ..gates.gate import ConstantGate, Gate
 from ..kernels import Kernel
 from ..maps.additive import AdditiveKernelMap
@@ -24,7 +24,7 @@ from ..solvers.small_svms import KernelOptions, LocalSvms
 
 _ESTIMATORS = [getattr(hyperlocal, name) for name in hyperlocal.__all__]
 _PARTS = [
-    AdditiveKernelMap, AnchorEpoch, BiasOnlyMap, BoundTerms, CellSearch, ClustererGate, CodeSpace,
+    AdditiveKernelMap, AnchorEpoch, BiasOnlyMap, BoundTerms, CellSearch, ClustererGate, CodeOn,
     ConstantGate, EarlierStage, ExactSearch, FeatureMap, Gate, Kernel, KernelOptions, LabelledRows,
     LandmarkMap, LocalSvms, PegasosState, QuadraticMap, RowOrigin, SgdState, TransformerMap,
     TreeSearch, libsvm.Kernel, libsvm.KernelMachine,

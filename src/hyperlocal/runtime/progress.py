@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Any, TextIO
+from types import TracebackType
+from typing import Any, Protocol, TextIO
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -21,13 +22,23 @@ except ImportError:  # scikit-learn before 1.9
         return method
 
 
-__all__ = ["CallbackSupportMixin", "EpochMonitor", "JoinedEpochs", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "EpochMonitor", "JoinedEpochs", "Monitor", "with_callbacks"]
 
 SECONDS_BETWEEN_LINES = 0.5
 
 
+class Monitor(Protocol):
+    """What an iterative solver calls after each epoch; a function will do."""
+
+    def __call__(self, number: int, /, **facts: float) -> bool:
+        """Take the number of the epoch, from 1, and its facts; return whether to stop."""
+
+
 class EpochMonitor:
-    """Told of every epoch by a solver; tells whoever listens, and says when to stop.
+    """Writes progress lines and calls the estimator's callbacks; to be used as a context manager.
+
+    ``with EpochMonitor(self, self.max_iter, self.verbose) as monitor:`` reports the end of the fit
+    on leaving, after an error too. The monitor itself is what solvers take.
 
     Parameters
     ----------
@@ -62,7 +73,18 @@ class EpochMonitor:
             self._context = estimator._init_callback_context(max_subtasks=max_epochs)
             self._context.call_on_fit_task_begin(estimator=estimator)
 
-    def epoch(self, number: int, **facts: float) -> bool:
+    def __enter__(self) -> EpochMonitor:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __call__(self, number: int, /, **facts: float) -> bool:
         """Report epoch ``number``; returns whether a callback asks to stop."""
         self._write(number, facts)
         if self._context is None:
@@ -70,6 +92,8 @@ class EpochMonitor:
         task = self._context.subcontext(task_name=self._task)
         task.call_on_fit_task_begin(estimator=self._estimator)
         return bool(task.call_on_fit_task_end(estimator=self._estimator))
+
+    epoch = __call__
 
     def close(self) -> None:
         """Report the end of the fit."""
@@ -82,24 +106,29 @@ class EpochMonitor:
         if not self._verbose or not due:
             return
         self._last_line = now
-        told = "  ".join(f"{name} {value:.6g}" for name, value in facts.items())
+        values = "  ".join(f"{name} {value:.6g}" for name, value in facts.items())
         name = type(self._estimator).__name__
         stream = self._stream or sys.stderr
-        print(f"[{name}] {self._task} {number}  {told}  {now - self._start:.1f} s", file=stream)
+        print(f"[{name}] {self._task} {number}  {values}  {now - self._start:.1f} s", file=stream)
 
 
 class JoinedEpochs:
-    """Numbers the epochs of several descents as one, and remembers a wish to stop."""
+    """A monitor that numbers the epochs of several descents as one.
 
-    def __init__(self, monitor: EpochMonitor | None):
+    ``stop`` says whether the monitor behind it has asked to stop, in this descent or before.
+    """
+
+    def __init__(self, monitor: Monitor | None):
         self._monitor = monitor
         self._number = 0
         self.stop = False
 
-    def epoch(self, number: int, **facts: float) -> bool:
-        """Pass an epoch on."""
+    def __call__(self, number: int, /, **facts: float) -> bool:
+        """Report an epoch under its joint number; without a monitor nothing is reported."""
         self._number += 1
         if self._monitor is None:
             return False
-        self.stop = self._monitor.epoch(self._number, **facts) or self.stop
+        self.stop = self._monitor(self._number, **facts) or self.stop
         return self.stop
+
+    epoch = __call__
