@@ -33,7 +33,9 @@ METHODS = (
     *("transform", "fit_transform", "score", "explain", "local_coef", "local_intercept"),
 )
 # What scikit-learn adds to every estimator.
-OF_EVERY_ESTIMATOR = re.compile(r"[gs]et_params|get_metadata_routing|set_.*_request|set_output|set_callbacks")
+OF_EVERY_ESTIMATOR = re.compile(
+    r"[gs]et_params|get_metadata_routing|set_.*_request|set_output|set_callbacks"
+)
 # The word that a parameter's text must have where its default differs from that of others.
 REASON = re.compile(r"\bbecause\b")
 NO_DEFAULT = "(required)"

@@ -26,7 +26,6 @@ WITHOUT_REASON = {
     ("C", "LandmarkSVC"),
     ("C", "NeighborhoodSVC"),
     ("C", "ProfileSVC"),
-    ("feature_map", "SupervisedAnchorSVC"),
     ("feature_map", "DaskSupervisedAnchorSVC"),
     ("kernel", "LandmarkSVC"),
     ("kernel", "ProfileSVC"),
