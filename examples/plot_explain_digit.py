@@ -33,7 +33,7 @@ for (above, below), row in zip(panels.T, rows, strict=True):
     difference = explanation.contributions[winner] - explanation.contributions[rival]
     limit = np.abs(difference).max()
     above.imshow(X_test[row].reshape(8, 8), cmap="gray_r")
-    above.set_title(f"a {y_test[row]}, taken for a {winner}", fontsize=11)
+    above.set_title(f"a {y_test[row]}, predicted {winner}", fontsize=11)
     below.imshow(difference.reshape(8, 8), cmap="PuOr", vmin=-limit, vmax=limit)
     margin = explanation.scores[winner] - explanation.scores[rival]
     below.set_title(f"{winner} (violet) or {rival} (orange)\nmargin {margin:.3f}", fontsize=10)
