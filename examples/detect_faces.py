@@ -11,8 +11,8 @@ The scenes consist of pictures from scikit-image: faces of its subset of Labelle
 in the Wild, at sizes from 1 to 2.5 times a window, blended into photographs and textures. Three
 kinds of scenes share neither faces nor backgrounds: on the first the detectors are trained, on the
 second C and the threshold are chosen (by average precision and by the highest F1), on the third
-the result is measured, once. Draws the precision–recall curve of the test scenes, with and without hard
-negatives, and two of them with the boxes found.
+the result is measured, once. Draws the precision–recall curve of the test scenes, with and without
+hard negatives, and two of them with the boxes found.
 
 .. image:: /images/detect_faces.png
 """

@@ -115,7 +115,7 @@ def test_folder_file_with_a_split(folder):
     assert data.name == "mine"
     np.testing.assert_array_equal(data.X_test, X[3:])
     np.testing.assert_array_equal(data.y_train, y[:3])
-    X_all, y_all = load_dataset("mine", return_X_y=True)
+    X_all, y_all = data.all_rows()
     assert X_all.shape == (4, 4)
     np.testing.assert_array_equal(y_all, y)
 

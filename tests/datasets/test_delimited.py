@@ -77,7 +77,7 @@ def test_decimal_commas_can_be_read(write):
 
 
 def test_all_text_without_a_header(write):
-    """A first row whose values come back further down is data, not a header."""
+    """A first row whose values occur again further down is data, not a header."""
     data = read_table(write("a.csv", "x,o,won\nx,x,lost\no,o,won\n"))
     assert data.X_train.shape == (3, 4)
     assert data.y_train.tolist() == ["won", "lost", "won"]

@@ -51,7 +51,7 @@ def test_target_is_for_tables(tmp_path, write):
 
 
 def test_npz_with_all_rows(tmp_path):
-    """X and y make training rows; a column of labels is flattened; names are kept."""
+    """X and y make training rows; a column of labels is flattened; names are read."""
     X = np.arange(6, dtype=np.float32).reshape(3, 2)
     np.savez(tmp_path / "a.npz", X=X, y=[[0.0], [1.0], [0.0]], feature_names=["p", "q"])
     data = read_table(tmp_path / "a.npz")

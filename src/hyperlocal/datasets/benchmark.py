@@ -7,13 +7,13 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, overload
+from typing import Literal
 
 import numpy as np
 from sklearn.datasets import fetch_openml
 
 from .arrays import read_npz
-from .dataset import Dataset, Rows, is_sparse, tidy_labels
+from .dataset import Dataset, is_sparse, tidy_labels
 from .delimited import read_delimited
 
 
@@ -108,21 +108,7 @@ def known_datasets() -> list[str]:
     return sorted({*ARRAYS, *TABLES})
 
 
-@overload
-def load_dataset(
-    name: str, *, return_X_y: Literal[False] = False, data_home: str | Path | None = None
-) -> Dataset: ...
-
-
-@overload
-def load_dataset(
-    name: str, *, return_X_y: Literal[True], data_home: str | Path | None = None
-) -> tuple[Rows, np.ndarray]: ...
-
-
-def load_dataset(
-    name: str, *, return_X_y: bool = False, data_home: str | Path | None = None
-) -> Dataset | tuple[Rows, np.ndarray]:
+def load_dataset(name: str, *, data_home: str | Path | None = None) -> Dataset:
     """Load a benchmark set by name, from a local folder or from OpenML.
 
     If the environment variable ``HYPERLOCAL_DATA`` names a folder, the set is read from there, for
@@ -135,8 +121,6 @@ def load_dataset(
     ----------
     name : str
         One of :func:`known_datasets`, or a file of the local folder without its ending.
-    return_X_y : bool, default=False
-        Return all rows as ``(X, y)`` instead of a :class:`Dataset`, training rows first.
     data_home : str or Path, optional
         Where scikit-learn stores downloads. Not used with ``HYPERLOCAL_DATA``.
 
@@ -183,12 +167,10 @@ def load_dataset(
     """
     folder = os.environ.get("HYPERLOCAL_DATA")
     if folder:
-        data = _load_local(name, Path(folder))
-    elif name in known_datasets():
-        data = load_openml(name, ARRAYS.get(name, ArraySource(None)), data_home)
-    else:
+        return _load_local(name, Path(folder))
+    if name not in known_datasets():
         raise _unknown_name(name, set())
-    return data.all_rows() if return_X_y else data
+    return load_openml(name, ARRAYS.get(name, ArraySource(None)), data_home)
 
 
 def _unknown_name(name: str, present: set[str]) -> ValueError:
