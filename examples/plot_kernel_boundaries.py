@@ -16,12 +16,8 @@ from hyperlocal.datasets import make_banana
 from hyperlocal.plots import BoundaryGridDisplay
 
 X, y = make_banana(200, noise=0.25, random_state=3)
-C, gamma = (0.1, 1, 100), (50, 2, 0.125)
-display = BoundaryGridDisplay.from_estimator(
-    KernelPegasosSVC(max_iter=5_000, random_state=0), scale(X), y,
-    down={"regularization": [1 / (value * len(y)) for value in C]}, across={"gamma": gamma},
+BoundaryGridDisplay.from_estimator(
+    KernelPegasosSVC(max_iter=5_000, random_state=0), scale(X), y, down={"C": (0.1, 1, 100)},
+    across={"gamma": (50, 2, 0.125)},
 )  # fmt: skip
-for axes, value in zip(display.axes_, C, strict=True):
-    for ax, width in zip(axes, gamma, strict=True):
-        ax.set_title(f"C = {value:g}, γ = {width:g}", fontsize=10)
 plt.show()

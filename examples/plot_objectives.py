@@ -21,8 +21,8 @@ X = scale(X)
 
 
 def pegasos(**options):
-    """Pegasos on the problem of C = 1, by its last iterate unless averaged."""
-    return PegasosSVC(1 / len(y), **{"average": False, "random_state": 0, **options})
+    """Pegasos, by its last iterate unless averaged."""
+    return PegasosSVC(**{"average": False, "random_state": 0, **options})
 
 
 # %%

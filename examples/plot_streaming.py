@@ -35,7 +35,7 @@ def stream_errors(model):
 
 streams = {
     "LocallyLinearSVC, stream": LocallyLinearSVC(16, solver="sgd", C=30, random_state=0),
-    "PegasosSVC (linear), stream": PegasosSVC(1e-3, random_state=0),
+    "PegasosSVC (linear), stream": PegasosSVC(10, random_state=0),
 }
 whole = LocallyLinearSVC(16, random_state=0).fit(X_train, y_train)
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")

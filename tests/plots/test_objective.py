@@ -14,8 +14,8 @@ PRECISE = SDCASVC(tol=1e-6, max_iter=100_000, random_state=0)
 @pytest.mark.parametrize(
     "model",
     [
-        PegasosSVC(1 / 150, random_state=0),
-        PegasosSVC(1 / 150, sampling="fixed_permutation", batch_size=5, random_state=0),
+        PegasosSVC(random_state=0),
+        PegasosSVC(sampling="fixed_permutation", batch_size=5, random_state=0),
         KernelPegasosSVC(kernel="linear", random_state=0),
         SDCASVC(random_state=0),
     ],
@@ -35,8 +35,8 @@ def test_curves_approach_the_optimum(model):
 def test_heights_above_the_optimum():
     """Lines are on a logarithmic scale, one per estimator, above the reference's lower bound."""
     models = {
-        "last": PegasosSVC(1 / 150, average=False, random_state=0),
-        "averaged": PegasosSVC(1 / 150, random_state=0),
+        "last": PegasosSVC(average=False, random_state=0),
+        "averaged": PegasosSVC(random_state=0),
     }
     display = ObjectiveDisplay.from_estimators(models, X, Y, passes=4, reference=PRECISE)
     assert display.ax_.get_yscale() == "log"

@@ -3,6 +3,7 @@
 import hyperlocal
 
 from ..data.labelled import LabelledRows, RowOrigin
+from ..estimators.pegasos_base import PegasosRun
 from ..estimators.stability import BoundTerms
 from ..estimators.stages import EarlierStage
 from ..gates.clusters import ClustererGate
@@ -22,12 +23,13 @@ from ..solvers.pegasos import PegasosState
 from ..solvers.sgd import SgdState
 from ..solvers.small_svms import KernelOptions, LocalSvms
 
-_ESTIMATORS = [getattr(hyperlocal, name) for name in hyperlocal.__all__]
+_NAMES = [getattr(hyperlocal, name) for name in hyperlocal.__all__]
+_ESTIMATORS = [kind for kind in _NAMES if isinstance(kind, type)]
 _PARTS = [
     AdditiveKernelMap, AnchorEpoch, BiasOnlyMap, BoundTerms, CellSearch, ClustererGate, CodeOn,
     ConstantGate, EarlierStage, ExactSearch, FeatureMap, Gate, Kernel, KernelOptions, LabelledRows,
-    LandmarkMap, LocalSvms, PegasosState, QuadraticMap, RowOrigin, SgdState, TransformerMap,
-    TreeSearch, libsvm.Kernel, libsvm.KernelMachine,
+    LandmarkMap, LocalSvms, PegasosRun, PegasosState, QuadraticMap, RowOrigin, SgdState,
+    TransformerMap, TreeSearch, libsvm.Kernel, libsvm.KernelMachine,
 ]  # fmt: skip
 
 #: What to trust when a model of this library is loaded by skops:

@@ -127,4 +127,4 @@ def _lower_bound(model: Any, n_rows: int) -> float:
 
 def _per_row(model: Any, objective: float, n_rows: int) -> float:
     """``½‖w‖² + C Σ ℓ`` divided by ``CN``; Pegasos' objectives have these units already."""
-    return objective if hasattr(model, "regularization_") else objective / (model.C * n_rows)
+    return objective if hasattr(model, "penalty_") else objective / (model.C * n_rows)
