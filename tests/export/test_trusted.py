@@ -33,6 +33,7 @@ from hyperlocal import (
 )
 from hyperlocal.export import TRUSTED_TYPES
 from hyperlocal.maps.additive import AdditiveKernelMap
+from hyperlocal.model.kernel_model import KernelModel
 
 FEW = {"n_anchors": 6, "n_neighbors": 3, "random_state": 0}
 ESTIMATORS = [
@@ -44,7 +45,7 @@ ESTIMATORS = [
     RelevanceScaler(random_state=0),
     LocalCodingSVC(**FEW),
     SupervisedAnchorSVC(anchor_epochs=1, **FEW),
-    SupervisedAnchorSVC(anchor_epochs=1, anchor_solver="sgd", **FEW),
+    SupervisedAnchorSVC(anchor_epochs=1, solver="sgd", **FEW),
     LandmarkSVC(3, random_state=0),
     LandmarkSVC(3, n_stages=2, keep_if_better=False, coding="soft", n_neighbors=2, random_state=0),
     LandmarkSVC(kernel="rbf", anchors=KMeans(3, n_init=1), random_state=0),
@@ -83,7 +84,7 @@ def test_saved_models_need_no_foreign_trust(estimator):
     if hasattr(model, "partial_fit"):
         model.partial_fit(X[:50], y[:50])
     back = skops.io.loads(skops.io.dumps(model), trusted=TRUSTED_TYPES)
-    has_local_coef = not getattr(model, "_uses_kernel", False)
+    has_local_coef = not isinstance(getattr(model, "model_", None), KernelModel)
     for was, is_now in zip(
         answers(model, X) if has_local_coef else [model.decision_function(X)],
         answers(back, X) if has_local_coef else [back.decision_function(X)],

@@ -7,7 +7,7 @@ A subclass states its settings and, where its gate is learned too, how it trains
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -64,6 +64,17 @@ class LastFit:
         return self.alpha if self.alpha is not None and self.alpha.shape == shape else None
 
 
+@dataclass(frozen=True)
+class FitCall:
+    """What one call of ``fit`` or ``partial_fit`` works with."""
+
+    training: Training
+    data: LabelledRows
+    rng: np.random.Generator
+    workers: Workers
+    monitor: Monitor | None = None
+
+
 @dataclass
 class OnlineState:
     """What ``partial_fit`` carries from call to call."""
@@ -117,7 +128,8 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
                 chain = settings.fit(data, rng, workers)
             else:
                 chain = settings.relifted(self.model_)
-            chain, result = self._train(chain, training, data, rng, workers, monitor, last)
+            call = FitCall(training, data, rng, workers, monitor)
+            chain, result = self._train(chain, call, last)
         self._online = None
         self._keep(chain, training, result, data.classes, data.X.shape[0], data.total_weight)
         return self
@@ -177,15 +189,49 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
             else:
                 chain, data = self.model_, data.astype(self.model_.dtype)
             problem = training.problem(chain, data, workers)
+            call = FitCall(training, data, rng, workers)
             if first:
-                state = self._first_state(chain, training, problem, data, rng)
+                state = self._first_state(chain, problem, call)
             else:
                 state = self._resumed_state(problem) if online is None else online.sgd
-            chain, objective = self._visit_batch(chain, training, problem, state, data, rng)
+            chain, objective = self._visit_batch(chain, problem, state, call)
         n_batches = 1 if first else self.n_iter_ + 1
         result = SolverResult(state.average, n_batches, objective, np.nan, True)
         self._online = OnlineState(state, rng)
         self._keep(chain, training, result, data.classes, data.X.shape[0], data.total_weight)
+        return self
+
+    def take_over(
+        self,
+        chain: LocalModel,
+        training: Training,
+        result: SolverResult,
+        classes: np.ndarray,
+        n_rows: int,
+        *,
+        feature_names: Sequence[str] | None = None,
+    ) -> Any:
+        """Become the fitted estimator of a model that was trained elsewhere, as on a cluster.
+
+        Parameters
+        ----------
+        chain : LocalModel
+        training : Training
+        result : SolverResult
+        classes : ndarray of shape (n_classes,)
+        n_rows : int
+            Rows that it was trained on.
+        feature_names : sequence of str, optional
+
+        Returns
+        -------
+        self
+        """
+        self.n_features_in_ = chain.n_features_in
+        if feature_names is not None:
+            self.feature_names_in_ = np.array(feature_names, dtype=object)
+        self._online = None
+        self._keep(chain, training, result, classes, n_rows, n_rows)
         return self
 
     # ---- what a subclass may state -------------------------------------------------------------
@@ -201,46 +247,28 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
         return self.max_iter
 
     def _train(
-        self,
-        chain: LocalModel,
-        training: Training,
-        data: LabelledRows,
-        rng: np.random.Generator,
-        workers: Workers,
-        monitor: Monitor,
-        last: LastFit | None,
+        self, chain: LocalModel, call: FitCall, last: LastFit | None
     ) -> tuple[LocalModel, SolverResult]:
         """Weights for the chain, which comes back as it is."""
-        problem = training.problem(chain, data, workers)
+        training = call.training
+        problem = training.problem(chain, call.data, call.workers)
         if last is None:
-            return chain, training.solve(problem, rng, monitor)
+            return chain, training.solve(problem, call.rng, call.monitor)
         weights = separate_columns(self.model_.weights, problem.n_columns)
-        alpha = last.alpha_for(problem)
-        return chain, training.solve(problem, rng, monitor, alpha=alpha, weights=weights)
+        start = {"alpha": last.alpha_for(problem), "weights": weights}
+        return chain, training.solve(problem, call.rng, call.monitor, **start)
 
-    def _first_state(
-        self,
-        chain: LocalModel,
-        training: Training,
-        problem: Problem,
-        data: LabelledRows,
-        rng: np.random.Generator,
-    ) -> SgdState:
+    def _first_state(self, chain: LocalModel, problem: Problem, call: FitCall) -> SgdState:
         """The state before the first batch."""
-        return sgd.start_state(problem, rng, penalize_intercept=training.penalize_intercept)
+        penalize = call.training.penalize_intercept
+        return sgd.start_state(problem, call.rng, penalize_intercept=penalize)
 
     def _visit_batch(
-        self,
-        chain: LocalModel,
-        training: Training,
-        problem: Problem,
-        state: SgdState,
-        data: LabelledRows,
-        rng: np.random.Generator,
+        self, chain: LocalModel, problem: Problem, state: SgdState, call: FitCall
     ) -> tuple[LocalModel, float]:
         """Visit each row once; returns the chain and the objective over the batch."""
-        penalize = training.penalize_intercept
-        sgd.run_epoch(problem, state, rng, penalize_intercept=penalize)
+        penalize = call.training.penalize_intercept
+        sgd.run_epoch(problem, state, call.rng, penalize_intercept=penalize)
         return chain, problem.objective(state.average, penalize_intercept=penalize)
 
     def _resumed_state(self, problem: Problem) -> SgdState:

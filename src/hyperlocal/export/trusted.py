@@ -2,7 +2,10 @@
 
 import hyperlocal
 
+from .. import linear, papers, preprocessing
 from ..data.labelled import LabelledRows, RowOrigin
+from ..estimators.chain import LastFit, OnlineState
+from ..estimators.pegasos_base import PegasosRun
 from ..estimators.stability import BoundTerms, Risk
 from ..gates.clusters import ClustererGate
 from ..gates.code_on import CodeOn
@@ -25,14 +28,17 @@ from ..solvers.pegasos import PegasosState
 from ..solvers.sgd import SgdState
 from ..solvers.small_svms import KernelOptions, LocalSvms
 
-_ESTIMATORS = [getattr(hyperlocal, name) for name in hyperlocal.__all__]
+_SHELVES = (hyperlocal, papers, linear, preprocessing)
+_PUBLIC = [getattr(shelf, name) for shelf in _SHELVES for name in shelf.__all__]
+_ESTIMATORS = [kind for kind in _PUBLIC if isinstance(kind, type)]
 _PARTS = [
     AdditiveKernelMap, AnchorEpoch, Bias, BiasOnlyMap, BoundTerms, CellSearch, ClustererGate,
     CodeOn, ConstantGate, ExactSearch, FeatureMap, Gate, Kernel, KernelModel, KernelOptions,
-    LabelledRows, LandmarkMap, LatentModel, LocalModel, LocalSvms, PegasosState, QuadraticMap, Risk,
-    RowOrigin, SgdState, StackedMap, TransformerMap, TreeModel, TreeSearch,
+    LabelledRows, LandmarkMap, LastFit, LatentModel, LocalModel, LocalSvms, OnlineState, PegasosRun,
+    PegasosState, QuadraticMap, Risk, RowOrigin, SgdState, StackedMap, TransformerMap, TreeModel,
+    TreeSearch,
 ]  # fmt: skip
 
 #: What to trust when a model of this library is loaded by skops:
 #: ``skops.io.load(path, trusted=TRUSTED_TYPES)``. None of them runs code while it is loaded.
-TRUSTED_TYPES = sorted(f"{kind.__module__}.{kind.__qualname__}" for kind in _ESTIMATORS + _PARTS)
+TRUSTED_TYPES = sorted({f"{kind.__module__}.{kind.__qualname__}" for kind in _ESTIMATORS + _PARTS})

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from ..data.rows import core_rows
+from ..maps.plain import NotPlain, Step
 from ..runtime.threads import Workers
 from .anchors import check_anchors, choose_anchors
 from .codes import Codes, encode
@@ -35,6 +36,10 @@ class ClustererGate(Gate):
         known = self.labels[position] == predicted
         codes.anchors[known, 0] = position[known]
         return codes
+
+    def plain(self) -> Step:
+        """Raise: a clusterer may be anything."""
+        raise NotPlain("clusters found by a clusterer cannot be exported; use anchors='kmeans'.")
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from .. import _core
 from ..data.checks import check_values
 from ..maps.base import FeatureMap
+from ..maps.plain import Step
 from ..runtime.threads import Workers, row_blocks
 from .explanation import LocalRows
 from .local_model import NUMBERS_PER_EXPLANATION_BLOCK
@@ -73,6 +74,10 @@ class LatentModel:
     def intercept(self) -> np.ndarray:
         """Intercepts of the models, ``(n_anchors, n_classes)``."""
         return self.weights[..., -1]
+
+    def plain(self) -> Step:
+        """The models as one plain step from rows to scores, for export."""
+        return Step("latent", {"weights": self.weights, "exponent": float(self.exponent)})
 
     def class_scores(self, X: Any) -> np.ndarray:
         """``s_c`` of rows, ``(n_rows, n_classes)``."""

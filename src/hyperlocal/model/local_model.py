@@ -24,6 +24,7 @@ from ..gates.codes import Codes
 from ..gates.gate import ConstantGate, Gate, check_gate, fit_gate
 from ..maps.base import FeatureMap
 from ..maps.named import check_feature_map, make_feature_map
+from ..maps.plain import Step
 from ..runtime.threads import Workers, row_blocks
 from .explanation import LocalRows
 from .lifting import LiftedRows
@@ -204,10 +205,12 @@ class LocalModel:
 
     # ---- prediction and explanation ------------------------------------------------------------
 
-    def scores(self, X: Any, workers: Workers) -> np.ndarray:
+    def scores(
+        self, X: Any, workers: Workers, *, rows_per_block: int = ROWS_PER_PREDICTION_BLOCK
+    ) -> np.ndarray:
         """Scores of checked rows, ``(n_rows, n_columns)``."""
         scores = np.empty((X.shape[0], self.n_columns), self.dtype)
-        for begin, end in row_blocks(X.shape[0], ROWS_PER_PREDICTION_BLOCK):
+        for begin, end in row_blocks(X.shape[0], rows_per_block):
             scores[begin:end] = self.lift(X[begin:end], workers).scores(self.weights)
         return scores
 
@@ -236,6 +239,21 @@ class LocalModel:
             return zip(codes.anchors, codes.weights, contributions, strict=True)
 
         return LocalRows(coef, intercept + shift, values, active)
+
+    def plain(self) -> Step:
+        """The model as one plain step from rows to scores, for export."""
+        return Step(
+            "local",
+            {
+                "map_steps": self.feature_map.plain(),
+                "code_steps": self.code_on.plain(),
+                "gate": self.gate.plain(),
+                "weights": self.weights,
+                "bias": float(self.bias.value),
+                "shared_bias": self.bias.shared,
+                "normalize": self.normalize,
+            },
+        )
 
 
 def linear_model(n_features: int, bias: float = 1.0) -> LocalModel:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..maps.base import FeatureMap
+from ..maps.plain import Step, scaling
 from ..runtime.threads import Workers
 from .local_model import LocalModel
 
@@ -88,3 +89,8 @@ class StackedMap(FeatureMap):
     def feature_names(self, names: np.ndarray) -> np.ndarray:
         """Those of the first map."""
         return self.first.feature_names(names)
+
+    def plain(self) -> list[Step]:
+        """The features of the first map beside the scaled scores of the model before."""
+        scores = [self.before.plain(), scaling(self.scale)]
+        return [Step("beside", {"branches": [self.first.plain(), scores]})]

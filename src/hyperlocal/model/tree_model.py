@@ -14,6 +14,7 @@ from ..data.checks import check_values
 from ..data.rows import core_rows
 from ..gates.tree import FIRST_COLUMN, GATE, ROUTE, Tree, encode
 from ..maps.base import FeatureMap
+from ..maps.plain import Step
 from ..runtime.threads import Workers, row_blocks
 from .explanation import LocalRows
 from .local_model import NUMBERS_PER_EXPLANATION_BLOCK
@@ -86,6 +87,14 @@ class TreeModel:
     @property
     def _columns_per_tree(self) -> int:
         return self.nodes.shape[2] - FIRST_COLUMN
+
+    def plain(self) -> Step:
+        """The trees as one plain step from rows to scores, for export."""
+        parts = {
+            name: np.stack([getattr(tree, name) for tree in self.trees])
+            for name in ("routes", "gates", "weights")
+        }
+        return Step("tree", {**parts, "depth": self.depth})
 
     def scores(
         self, X: Any, workers: Workers, *, rows_per_block: int = ROWS_PER_PREDICTION_BLOCK
