@@ -41,7 +41,7 @@ class TreeSettings(GateSettings):
     jitter: float
 
 
-class LocalDeepSVC(LearnedGateClassifier):
+class LocalDeepSVC(LearnedGateClassifier[TreeSettings]):
     """Support vector classifier with a tree of gates (local deep kernel learning, LDKL).
 
     A complete binary tree sends a row down one path. Each node ``n`` on it adds a gated linear
