@@ -36,7 +36,7 @@ def score_and_gate(z, q):
 
 @given(z=numbers, q=st.sampled_from([1.0, 1.25, 2.0, 3.0, 11.0]))
 def test_the_best_gate(z, q):
-    """``‖β‖_p = 1`` and ``β·z = ‖[z]_+‖_q``, unless no model speaks."""
+    """``‖β‖_p = 1`` and ``β·z = ‖[z]_+‖_q``, unless no model is active."""
     score, beta = score_and_gate(z, q)
     if not (z > 0).any():
         assert score == 0
@@ -158,6 +158,6 @@ def test_a_huge_penalty_leaves_nothing():
 
 
 def test_a_monitor_stops_a_run():
-    """A run ends with the epoch at which the monitor says so."""
+    """A run ends with the epoch at which the monitor asks to stop."""
     result = run(make_problem(), monitor=lambda number, loss: number == 3)
     assert (result.n_iter, result.stopped, len(result.history)) == (3, True, 3)
