@@ -122,7 +122,7 @@ def test_explain(cats_csv, cats_model, capsys):
 
 
 def test_info_of_a_model(cats_model, capsys):
-    """A model file tells its method, classes, columns, features, anchors and size."""
+    """info prints of a model file its method, classes, columns, features, anchors and size."""
     assert main(["info", cats_model, "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["method"] == "locally-linear-identity"
@@ -316,7 +316,7 @@ def test_stream_of_sparse_rows(tmp_path, capsys):
     ],
 )
 def test_stream_that_cannot_be(cats_csv, tmp_path, capsys, options, code, message):
-    """What cannot be streamed is refused in a line."""
+    """What cannot be streamed is an error of one line."""
     output = str(tmp_path / "model.skops")
     assert main(["fit", cats_csv, "--target", "tame", "--output", output, *options]) == code
     assert message in capsys.readouterr().err
