@@ -103,7 +103,7 @@ def test_sparse_rows_stay_sparse(sparse_banana):
     ],
 )
 def test_unfit_data_is_refused(X, y, message):
-    """Data on which classifiers cannot be compared raise an error with their name and the reason."""
+    """Data that cannot be compared on raise an error with their name and the reason."""
     with pytest.raises(ValueError, match=f"odd: .*{message}"):
         prepare(Dataset("odd", np.array(X), np.array(y)))
 
