@@ -87,7 +87,7 @@ def standard_split(name: str, *, n_test: int | None = None, quick: bool = False)
 
 def two_folds(name: str, repeats: int, seed: int) -> Iterator[Split]:
     """Two-fold cross-validation; nominal features one-hot, then all standardised."""
-    X, y = load_dataset(name, return_X_y=True)
+    X, y = load_dataset(name).all_rows()
     X = X.astype(np.float64)
     folds = RepeatedStratifiedKFold(n_splits=2, n_repeats=repeats, random_state=seed)
     for train, test in folds.split(X, y):
@@ -102,7 +102,7 @@ def drawn(
     name: str, n_train: int, n_test: int, repeats: int, seed: int, *, standardise: bool
 ) -> Iterator[Split]:
     """The paper's protocol for images: a few rows per class, 50 principal components."""
-    X, y = load_dataset(name, return_X_y=True)
+    X, y = load_dataset(name).all_rows()
     X = X.astype(np.float64)
     n_classes = len(np.unique(y))
     splits = StratifiedShuffleSplit(

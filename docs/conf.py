@@ -23,6 +23,7 @@ version = release = hyperlocal.__version__
 
 extensions = [
     "benchmark_tables",
+    "estimator_table",
     "mathml",
     "myst_parser",
     "numpydoc",

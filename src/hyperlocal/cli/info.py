@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
-from importlib.metadata import version
 from typing import Any
 
 from ..export.sizes import count_numbers
+from ..runtime.versions import installation
 from .model_file import load
 from .options import Command, print_facts, print_json
 
 CLASSES_SHOWN = 10
-PACKAGES = ("hyperlocal", "numpy", "scipy", "scikit-learn")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,30 +25,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    facts = _installation() if arguments.model is None else _model_facts(arguments.model)
+    facts = installation() if arguments.model is None else _model_facts(arguments.model)
     if arguments.json:
         print_json({name.replace(" ", "_"): value for name, value in facts.items()})
     else:
         print_facts({name: _in_words(value) for name, value in facts.items()})
     return 0
-
-
-def _installation() -> dict[str, Any]:
-    return {
-        **{package: version(package) for package in PACKAGES},
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "cores": os.cpu_count(),
-        "compiled core": _core_in_use(),
-    }
-
-
-def _core_in_use() -> str:
-    try:
-        from .._core import INSTRUCTION_SET
-    except ImportError as error:
-        return f"missing ({error})"
-    return INSTRUCTION_SET
 
 
 def _model_facts(path: str) -> dict[str, Any]:
