@@ -117,7 +117,7 @@ def validation_error(model, X: np.ndarray, y: np.ndarray) -> float:
 
 
 def second_look(**options) -> NeighborhoodSVC:
-    """Locally linear SVMs that answer first, SVMs per query where they are in doubt."""
+    """Locally linear SVMs first, SVMs per query where their margin is low."""
     quick = LocallyLinearSVC(n_jobs=-1, random_state=0)
     return NeighborhoodSVC(first_look=quick, n_jobs=-1, random_state=0, **options)
 
@@ -153,7 +153,7 @@ def peers() -> dict:
 def confirm(names: list[str]) -> list[dict]:
     """Test error of the defaults and of the peers on every set."""
     rows = []
-    contenders = {
+    models = {
         "LocallyLinearSVC()": LocallyLinearSVC(n_jobs=-1, random_state=0),
         "NeighborhoodSVC(first_look=LocallyLinearSVC())": second_look(),
         **peers(),
@@ -161,7 +161,7 @@ def confirm(names: list[str]) -> list[dict]:
     for name in names:
         X_train, y_train, X_test, y_test = parts(name)
         trained_on = list(draws(*thinned(X_train, y_train, MOST_ROWS, seed=2)))
-        for method, model in contenders.items():
+        for method, model in models.items():
             errors = []
             for X, y in trained_on:
                 pipeline = make_pipeline(StandardScaler(), model).fit(X, y)

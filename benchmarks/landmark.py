@@ -121,7 +121,7 @@ def fitted(spec: Spec, X: np.ndarray, y: np.ndarray, seed: int, **arguments: Any
 
 
 def automatic_cost(model: Any, X: np.ndarray, y: np.ndarray) -> float:
-    """What "auto" means here: a fit of one epoch to some rows tells."""
+    """What "auto" means here: found by a fit of one epoch to some rows."""
     probe = type(model)(**{**model.get_params(), "C": "auto", "max_iter": 1})
     if "n_stages" in probe.get_params():
         probe.set_params(n_stages=1)
