@@ -25,6 +25,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from hyperlocal.estimators.streamed import StoredProblem, StreamedClassifier
 
 from common import (
     MEGABYTE,
@@ -41,7 +42,6 @@ from common import (
 )
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.datasets import stream
-from hyperlocal.estimators.streamed import StoredProblem, StreamedClassifier
 from hyperlocal.solvers import blocks as block_descent
 
 N_FEATURES = 500

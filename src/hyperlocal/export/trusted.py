@@ -32,8 +32,8 @@ _ESTIMATORS = [kind for kind in _PUBLIC if isinstance(kind, type)]
 _PARTS = [
     AdditiveKernelMap, AnchorEpoch, Bias, BiasOnlyMap, BoundTerms, CellSearch, ClustererGate,
     CodeOn, ConstantGate, EarlierStage, ExactSearch, FeatureMap, Gate, Kernel, KernelOptions,
-    LabelledRows, LandmarkMap, LastFit, LocalModel, LocalSvms, OnlineState, PegasosRun, PegasosState,
-    QuadraticMap, RowOrigin, SgdState, TransformerMap, TreeSearch, libsvm.Kernel,
+    LabelledRows, LandmarkMap, LastFit, LocalModel, LocalSvms, OnlineState, PegasosRun,
+    PegasosState, QuadraticMap, RowOrigin, SgdState, TransformerMap, TreeSearch, libsvm.Kernel,
     libsvm.KernelMachine,
 ]  # fmt: skip
 
