@@ -14,7 +14,9 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import StandardScaler
 
-from common import (
+from hyperlocal import LocallyLinearSVC
+
+from .common import (
     Row,
     argument_parser,
     environment,
@@ -23,7 +25,6 @@ from common import (
     timed_in_turns,
     write_result,
 )
-from hyperlocal import LocallyLinearSVC
 
 N_ROWS = 1_000
 
