@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
@@ -19,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data.arguments import check_n_jobs, check_number
 from ..data.checks import check_rows
-from ..model.explaining import ExplainedModel, explain_rows, input_names
+from ..model.explaining import ExplainedModel, as_rows, explain_rows, input_names
 from ..model.explanation import Explanation, Explanations, LocalRows
 from ..model.local_model import LocalModel
 from ..model.multiclass import as_decisions, predicted_codes
@@ -126,7 +125,7 @@ class LocalClassifier(ClassifierMixin, BaseEstimator):
           margin: 1.7... over True
           True at distance 1.29: petal length (cm) -1.02, petal width (cm) ...
         """
-        X, index = _as_rows(X)
+        X, index = as_rows(X)
         X = self._checked_rows(X)
         names, model = input_names(self), self._explained_model()
         with Workers(self.n_jobs) as workers:
@@ -238,14 +237,3 @@ class ProbabilityMixin:
         least = np.where(scores == scores.max(axis=1, keepdims=True), 2 * tiny, tiny)
         probabilities = np.maximum(probabilities, least)
         return probabilities / probabilities.sum(axis=1, keepdims=True)
-
-
-def _as_rows(X: Any) -> tuple[Any, Any]:
-    """Rows of what may be one row, and their index if they have one."""
-    index = getattr(X, "index", None)
-    index = None if callable(index) else index  # a list's method
-    if index is not None and np.ndim(X) == 1:  # a pandas Series keeps its feature names
-        return X.to_frame().T, index
-    if not sp.issparse(X) and np.ndim(X) == 1:
-        return np.asarray(X).reshape(1, -1), index
-    return X, index

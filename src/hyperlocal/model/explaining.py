@@ -44,6 +44,24 @@ class ExplainedModel(Protocol):
         """The linear model at each row, in row blocks."""
 
 
+def as_rows(X: Any) -> tuple[Any, Any]:
+    """Rows of what may be one row, and their index if they have one.
+
+    Examples
+    --------
+    >>> from hyperlocal.model.explaining import as_rows
+    >>> as_rows([1.0, 2.0])[0].shape
+    (1, 2)
+    """
+    index = getattr(X, "index", None)
+    index = None if callable(index) else index  # a list's method
+    if index is not None and np.ndim(X) == 1:  # a pandas Series keeps its feature names
+        return X.to_frame().T, index
+    if not sp.issparse(X) and np.ndim(X) == 1:
+        return np.asarray(X).reshape(1, -1), index
+    return X, index
+
+
 def input_names(estimator: Any) -> np.ndarray:
     """Names of the features that an estimator was fitted to: its own, or x0, x1, …"""
     default = np.array([f"x{i}" for i in range(estimator.n_features_in_)], dtype=object)
