@@ -1,8 +1,8 @@
 """Which defaults do well untuned: rules compared over many sets, on training rows only.
 
-    python benchmarks/defaults.py study      # rules against each other, by validation
-    python benchmarks/defaults.py looks      # the same for NeighborhoodSVC's second look
-    python benchmarks/defaults.py confirm    # the defaults against peers, on test rows
+    python -m benchmarks.defaults study      # rules against each other, by validation
+    python -m benchmarks.defaults looks      # the same for NeighborhoodSVC's second look
+    python -m benchmarks.defaults confirm    # the defaults against peers, on test rows
 
 `study` and `looks` never touch a test row: each set's training rows are split again, several times,
 and the rules are ranked by their mean validation error. `confirm` fits the chosen defaults, a peer
@@ -12,7 +12,6 @@ are cut in half, stratified, with a seed that the studies do not use.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import warnings
 from collections.abc import Iterator
@@ -26,9 +25,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from common import environment, print_table, write_result
 from hyperlocal import LocallyLinearSVC, NeighborhoodSVC
 from hyperlocal.datasets import load_dataset
+
+from .common import environment, plain_parser, print_table, write_result
 
 SETS = (
     "a9a", "balance-scale", "banana", "bupa", "glass", "hayes-roth", "heart-statlog", "hepatitis",
@@ -206,7 +206,7 @@ def means(rows: list[dict]) -> list[dict]:
 
 def main() -> None:
     """Run one part and track it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = plain_parser(__doc__)
     parser.add_argument("part", choices=["study", "looks", "confirm"])
     parser.add_argument("--sets", nargs="*", default=list(SETS))
     arguments = parser.parse_args()

@@ -23,6 +23,7 @@ from .estimators.relevance import RelevanceScaler
 from .estimators.sdca import SDCASVC
 from .estimators.supervised_anchors import SupervisedAnchorSVC
 from .neighbors.megm import MEGM
+from .runtime.versions import show_versions
 
 __version__ = version("hyperlocal")
 __all__ = [
@@ -44,4 +45,5 @@ __all__ = [
     "ProfileSVC",
     "RelevanceScaler",
     "SupervisedAnchorSVC",
+    "show_versions",
 ]

@@ -44,7 +44,7 @@ ESTIMATORS = [
     RelevanceScaler(random_state=0),
     LocalCodingSVC(**FEW),
     SupervisedAnchorSVC(anchor_epochs=1, **FEW),
-    SupervisedAnchorSVC(anchor_epochs=1, anchor_solver="sgd", **FEW),
+    SupervisedAnchorSVC(anchor_epochs=1, solver="sgd", **FEW),
     LandmarkSVC(3, random_state=0),
     LandmarkSVC(
         3, n_stages=2, keep_if_better=False, soft_clusters=True, n_neighbors=2, random_state=0

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hyperlocal import _core
 from hyperlocal.kernels import Kernel
 from hyperlocal.runtime.threads import Workers
-from hyperlocal.solvers import kernel_pegasos, pegasos
+from hyperlocal.solvers import kernel_pegasos, pegasos, visits
 from hyperlocal.solvers.kernel_pegasos import MatrixKernel, RowKernel
 from reference import pegasos as reference
 from reference.problems import every_storage, make_rows
@@ -56,17 +56,16 @@ def test_a_block_equals_single_visits(dtype, steps):
     np.testing.assert_allclose(norms, expected, rtol=1e-4)
 
 
-@pytest.mark.parametrize("sampling", pegasos.SAMPLINGS)
+@pytest.mark.parametrize("sampling", visits.SAMPLINGS)
 @pytest.mark.parametrize("block", [7, 64, 512])
-def test_epochs_equal_single_visits(monkeypatch, sampling, block):
+def test_epochs_equal_single_visits(sampling, block):
     """Blocks and tiles of any size lead to the counts of plain kernel Pegasos, same order."""
-    monkeypatch.setattr(kernel_pegasos, "ROWS_PER_BLOCK", block)
-    monkeypatch.setattr(kernel_pegasos, "ROWS_PER_TILE", 16)
     X, target, costs = make_data()
     kernel = Kernel("rbf", gamma=0.3, constant=0.5)
-    found = solve(RowKernel(kernel, X), target, costs, sampling=sampling)
+    sizes = {"rows_per_block": block, "rows_per_tile": 16}
+    found = solve(RowKernel(kernel, X), target, costs, sampling=sampling, **sizes)
     K, counts, steps = kernel(X, X), np.zeros((120, 3)), 0
-    orders = pegasos.visit_orders(120, sampling, np.random.default_rng(0))
+    orders = visits.sampled_orders(120, sampling, np.random.default_rng(0))
     for _ in range(4):
         counts, steps, _ = reference.kernel_epoch(
             K, target, costs, 3, counts, steps, next(orders), LAMBDA
@@ -88,7 +87,7 @@ def test_a_linear_kernel_is_linear_pegasos(dtype, storage, average):
         coupling="one_vs_rest", workers=Workers(1),
     )  # fmt: skip
     state = pegasos.PegasosState.start(problem, average)
-    orders = pegasos.visit_orders(120, "permutation", np.random.default_rng(0))
+    orders = visits.sampled_orders(120, "permutation", np.random.default_rng(0))
     for _ in range(4):
         pegasos.run_epoch(problem, state, next(orders))
     coef = found.coefficients.T @ written_out(X)[found.support]
@@ -112,9 +111,8 @@ def test_cache_and_threads_change_nothing(cache, n_jobs):
     np.testing.assert_allclose(found.coefficients, plain.coefficients, rtol=1e-12)
 
 
-def test_the_cache_keeps_its_budget(monkeypatch):
+def test_the_cache_keeps_its_budget():
     """Full tiles are cached while they fit; a cached value is computed once."""
-    monkeypatch.setattr(kernel_pegasos, "ROWS_PER_TILE", 16)
     X, target, costs = make_data()
 
     class Counting(RowKernel):
@@ -129,8 +127,8 @@ def test_the_cache_keeps_its_budget(monkeypatch):
         Counting.computed = 0
         source = Counting(Kernel("rbf", gamma=0.3), X)
         with Workers(1) as workers:
-            support = kernel_pegasos.Support(source, 3, cache, workers)
-        solve(source, target, costs, cache_bytes=cache)
+            support = kernel_pegasos.Support(source, 3, cache, workers, rows_per_tile=16)
+        solve(source, target, costs, cache_bytes=cache, rows_per_tile=16)
         counts.append(Counting.computed)
         assert support.tiles_left == min(int(cache // (120 * 16 * 8)), int(1e9) // (120 * 16 * 8))
     assert counts[0] > counts[1] > counts[2]
@@ -146,7 +144,7 @@ def test_a_matrix_serves_as_well_as_rows():
 
 
 @pytest.mark.parametrize("average", [False, True])
-@pytest.mark.parametrize("sampling", pegasos.SAMPLINGS)
+@pytest.mark.parametrize("sampling", visits.SAMPLINGS)
 def test_the_gap_certifies(average, sampling):
     """The objective is that of the expansion, the optimum lies within the gap, the gap closes."""
     X, target, costs = make_data()

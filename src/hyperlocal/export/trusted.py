@@ -2,7 +2,10 @@
 
 import hyperlocal
 
+from .. import linear, papers, preprocessing
 from ..data.labelled import LabelledRows, RowOrigin
+from ..estimators.chain import LastFit, OnlineState
+from ..estimators.pegasos_base import PegasosRun
 from ..estimators.stability import BoundTerms
 from ..estimators.stages import EarlierStage
 from ..gates.clusters import ClustererGate
@@ -14,6 +17,7 @@ from ..maps.base import BiasOnlyMap, FeatureMap
 from ..maps.landmarks import LandmarkMap
 from ..maps.quadratic import QuadraticMap
 from ..maps.transformer import TransformerMap
+from ..model.local_model import Bias, LocalModel
 from ..neighbors.cells import CellSearch
 from ..neighbors.search import ExactSearch, TreeSearch
 from ..solvers import libsvm
@@ -22,14 +26,17 @@ from ..solvers.pegasos import PegasosState
 from ..solvers.sgd import SgdState
 from ..solvers.small_svms import KernelOptions, LocalSvms
 
-_ESTIMATORS = [getattr(hyperlocal, name) for name in hyperlocal.__all__]
+_SHELVES = (hyperlocal, papers, linear, preprocessing)
+_PUBLIC = [getattr(shelf, name) for shelf in _SHELVES for name in shelf.__all__]
+_ESTIMATORS = [kind for kind in _PUBLIC if isinstance(kind, type)]
 _PARTS = [
-    AdditiveKernelMap, AnchorEpoch, BiasOnlyMap, BoundTerms, CellSearch, ClustererGate, CodeOn,
-    ConstantGate, EarlierStage, ExactSearch, FeatureMap, Gate, Kernel, KernelOptions, LabelledRows,
-    LandmarkMap, LocalSvms, PegasosState, QuadraticMap, RowOrigin, SgdState, TransformerMap,
-    TreeSearch, libsvm.Kernel, libsvm.KernelMachine,
+    AdditiveKernelMap, AnchorEpoch, Bias, BiasOnlyMap, BoundTerms, CellSearch, ClustererGate,
+    CodeOn, ConstantGate, EarlierStage, ExactSearch, FeatureMap, Gate, Kernel, KernelOptions,
+    LabelledRows, LandmarkMap, LastFit, LocalModel, LocalSvms, OnlineState, PegasosRun, PegasosState,
+    QuadraticMap, RowOrigin, SgdState, TransformerMap, TreeSearch, libsvm.Kernel,
+    libsvm.KernelMachine,
 ]  # fmt: skip
 
 #: What to trust when a model of this library is loaded by skops:
 #: ``skops.io.load(path, trusted=TRUSTED_TYPES)``. None of them runs code while it is loaded.
-TRUSTED_TYPES = sorted(f"{kind.__module__}.{kind.__qualname__}" for kind in _ESTIMATORS + _PARTS)
+TRUSTED_TYPES = sorted({f"{kind.__module__}.{kind.__qualname__}" for kind in _ESTIMATORS + _PARTS})

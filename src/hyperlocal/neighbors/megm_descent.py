@@ -22,7 +22,7 @@ from scipy.optimize import minimize
 
 from ..data.labelled import LabelledRows
 from ..data.rows import canonical
-from ..runtime.progress import EpochMonitor
+from ..runtime.progress import Monitor
 from ..runtime.threads import Workers, row_blocks
 from .search import ExactSearch, without_self
 
@@ -48,7 +48,7 @@ class Descent:
     tol : float
         The descent has converged when an iteration lowers the loss by less than this share of it.
     workers : Workers
-    monitor : EpochMonitor
+    monitor : Monitor
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Descent:
         n_neighbors: int | None,
         tol: float,
         workers: Workers,
-        monitor: EpochMonitor,
+        monitor: Monitor,
     ):
         self.data, self.map, self.workers, self.monitor = data, start, workers, monitor
         self.n_neighbors, self.tol = n_neighbors, tol
@@ -88,7 +88,7 @@ class Descent:
                 facts["held_out_loss"] = loss
                 if loss < best_loss:
                     best, best_loss = self.n_iter, loss
-            asked = self.monitor.epoch(self.n_iter, **facts)
+            asked = self.monitor(self.n_iter, **facts)
             if asked or (held_out is not None and self.n_iter - best >= patience):
                 self.converged = True
                 raise _Stop
