@@ -157,9 +157,7 @@ def test_tests_mirror_sources():
     """Each module that defines a public name has a file of tests of its name."""
     modules = [name for name in MODULES if not name.endswith("__init__.py")]
     missing = {
-        name
-        for name in modules
-        if has_public_name(name) and not (TESTS / mirrored(name)).exists()
+        name for name in modules if has_public_name(name) and not (TESTS / mirrored(name)).exists()
     }
     check("mirrored tests", missing)
 
