@@ -95,17 +95,17 @@ class LocalClassifier(ClassifierMixin, BaseEstimator):
             yield from self._explained_model().local_rows(X, workers)
 
     def explain(self, X: Any) -> Explanation | Explanations:
-        """What each feature contributes to the scores of rows, and where the prediction changes.
+        """The contribution of each feature to the scores of rows, and where predictions change.
 
         Parameters
         ----------
         X : array-like of shape (n_features,), or {array-like, CSR} of shape (n_rows, n_features)
-            One row or several; a row of a DataFrame too.
+            One row or several; also a row of a DataFrame.
 
         Returns
         -------
         Explanation, or Explanations for several rows
-            Print it to read it. Contributions and intercept add up to the score.
+            ``print`` shows it as text. Contributions and intercept sum to the score.
 
         Examples
         --------
@@ -149,7 +149,7 @@ class LocalClassifier(ClassifierMixin, BaseEstimator):
         return X.astype(self.model_.dtype, copy=False)
 
     def _forget(self) -> None:
-        """Drop the last fit: an interrupted fit leaves no model, rather than the last one's."""
+        """Delete the last fit, so that an interrupted fit leaves no model."""
         if hasattr(self, "model_"):
             del self.model_
 
@@ -232,7 +232,7 @@ class ProbabilityMixin:
             probabilities = 1 / (1 + np.exp(-scores))
         if probabilities.ndim == 1:
             return np.column_stack([1 - probabilities, probabilities])
-        # Where all classes underflow, the largest score still wins.
+        # If the probabilities of all classes underflow, the largest score decides.
         tiny = np.finfo(probabilities.dtype).tiny
         least = np.where(scores == scores.max(axis=1, keepdims=True), 2 * tiny, tiny)
         probabilities = np.maximum(probabilities, least)

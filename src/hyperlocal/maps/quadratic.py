@@ -26,9 +26,9 @@ class QuadraticMap(FeatureMap):
     n_axes : int or None
         Products are taken of that many principal components of the rows instead of the features.
     rescale : bool
-        The map sees rows divided by the root of their mean squared length, and multiplied by
-        ``√(N/1000)`` between 1 and 4. As they are, products would outweigh the features themselves
-        the more, the more features there are; but the more rows, the more curvature they support.
+        Rows are first divided by the root of their mean squared length, and multiplied by
+        ``√(N/1000)`` between 1 and 4. Without this, products outweigh the features themselves, the
+        more so the more features there are; more rows support more curvature.
     n_rows : int or None
         N where the map is fitted on a sample.
     """
@@ -82,8 +82,8 @@ class QuadraticMap(FeatureMap):
     def pull_back(self, X: np.ndarray, coef: np.ndarray) -> tuple[np.ndarray, Any]:
         """Contract the symmetric matrix of product weights with the row itself.
 
-        Feature i weighs its linear weight plus row i of the matrix times x, so that the weights
-        times x still add up to the score.
+        The weight of feature i is its linear weight plus row i of the matrix times x, so that the
+        weights times x still sum to the score.
         """
         z = self.stored(X)
         if sp.issparse(z):
@@ -135,9 +135,9 @@ def principal_axes(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean and leading axes of weighted rows, ``(d,)`` and ``(n_axes, d)``.
 
-    Sparse rows are not centered (they would be sparse no more): their mean counts as zero.
-    Beyond ``most_rows`` a random sample is taken; beyond ``widest_covariance`` features axes come
-    from a randomized decomposition.
+    Sparse rows are not centered, to stay sparse: their mean is taken as zero. Beyond ``most_rows`` a
+    random sample is taken; beyond ``widest_covariance`` features axes come from a randomized
+    decomposition.
     """
     X, sample_weight = _sample_rows(X, sample_weight, rng, most_rows)
     weights = (sample_weight / sample_weight.sum()).astype(X.dtype)

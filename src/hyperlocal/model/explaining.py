@@ -14,7 +14,7 @@ from .boundary import first_changes
 from .explanation import BoundaryPoint, Explanation, LocalRows
 from .multiclass import best_and_rival, margins_over_rival, predicted_codes
 
-# How far to look for the boundary, in distances at which the local linear model has it.
+# How far to search for the boundary, in multiples of the distance by the local linear model.
 REACH = 4.0
 
 
