@@ -37,8 +37,9 @@ from common import (
 )
 from hyperlocal import MEGM, AdaptiveNeighborhoodSVC, NeighborhoodSVC
 from hyperlocal.datasets import load_dataset
+from hyperlocal.neighbors.base import without_self
+from hyperlocal.neighbors.exact import ExactSearch
 from hyperlocal.neighbors.megm_descent import loss_and_gradient
-from hyperlocal.neighbors.search import ExactSearch, without_self
 from hyperlocal.runtime.threads import Workers
 
 N_COMPONENTS = 50

@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 from estimators.data import make_data, make_ring
 from hyperlocal import AdaptiveNeighborhoodSVC, NeighborhoodSVC
 from hyperlocal.estimators import neighborhood_base
-from hyperlocal.neighbors.search import nearest_of_lists
+from hyperlocal.neighbors.exact import nearest_of_lists
 from hyperlocal.runtime.threads import Workers
 from reference import neighborhood as reference
 

@@ -13,7 +13,7 @@ from hyperlocal.data.rows import core_rows
 from hyperlocal.gates.codes import CODINGS, encode
 from hyperlocal.gates.gate import Gate
 from hyperlocal.model.lifting import LiftedRows
-from hyperlocal.neighbors.search import ExactSearch
+from hyperlocal.neighbors.exact import ExactSearch
 from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import anchor_descent, dual, latent, pegasos, sgd
 from hyperlocal.solvers import trees as local_deep

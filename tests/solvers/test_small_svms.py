@@ -6,7 +6,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hyperlocal.neighbors.search import ExactSearch, Neighbors
+from hyperlocal.neighbors.base import Neighbors
+from hyperlocal.neighbors.exact import ExactSearch
 from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers.small_svms import KernelOptions, NeighborhoodSolver, kernel_matrices
 from reference import neighborhood as reference

@@ -11,9 +11,9 @@ from sklearn.base import clone
 from ..data.arguments import check_choice
 from ..data.labelled import LabelledRows, merge_equal_rows
 from ..maps.transformer import transformed
+from ..neighbors.base import Neighbors
 from ..neighbors.dann import dann_rows
 from ..neighbors.megm import MEGM
-from ..neighbors.search import Neighbors
 from ..runtime.threads import Workers
 from ..solvers.small_svms import NeighborhoodSolver, kernel_matrices
 from .neighborhood_base import NeighborhoodClassifier

@@ -19,17 +19,11 @@ from ..data.labelled import LabelledRows, merge_equal_rows
 from ..data.rows import canonical, take_rows
 from ..data.splits import split_held_out
 from ..model.multiclass import as_decisions, predicted_codes
+from ..neighbors.base import Neighbors, Search, without_self
 from ..neighbors.cells import CellSearch
-from ..neighbors.covering import ROWS_PER_CENTRE, cover_rows
-from ..neighbors.search import (
-    ALGORITHMS,
-    ExactSearch,
-    Neighbors,
-    Search,
-    make_search,
-    nearest_of_lists,
-    without_self,
-)
+from ..neighbors.covering import ROWS_PER_CENTER, cover_rows
+from ..neighbors.exact import ExactSearch, nearest_of_lists
+from ..neighbors.search import ALGORITHMS, make_search
 from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
 from ..runtime.threads import Workers, row_blocks
 from ..solvers.small_svms import KERNELS, KernelOptions, LocalSvms, NeighborhoodSolver
@@ -437,7 +431,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
     def _train_centres(self, workers: Workers) -> None:
         """Train the SVMs of centres whose neighbourhoods cover the rows."""
         X, target = self._rows.X, self._rows.target
-        k = min(ROWS_PER_CENTRE * self.n_neighbors_, X.shape[0])
+        k = min(ROWS_PER_CENTER * self.n_neighbors_, X.shape[0])
         centres, found = cover_rows(X, target, self._search, k, workers)
         points = take_rows(X, centres)
         self._models, n_unsolved = self._solver().train(points, found, workers)

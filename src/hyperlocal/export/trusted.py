@@ -15,7 +15,8 @@ from ..maps.landmarks import LandmarkMap
 from ..maps.quadratic import QuadraticMap
 from ..maps.transformer import TransformerMap
 from ..neighbors.cells import CellSearch
-from ..neighbors.search import ExactSearch, TreeSearch
+from ..neighbors.exact import ExactSearch
+from ..neighbors.tree import TreeSearch
 from ..solvers.anchor_descent import AnchorEpoch
 from ..solvers.libsvm import KernelMachine
 from ..solvers.pegasos import PegasosState

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from .. import _core
 from ..data.rows import core_rows
-from ..neighbors.search import Neighbors
+from ..neighbors.base import Neighbors
 from ..runtime.threads import Workers, row_blocks
 
 KERNELS = ("rbf", "linear", "poly")
