@@ -1,7 +1,7 @@
 """Which defaults do well untuned: rules compared over many sets, on training rows only.
 
     python benchmarks/defaults.py study      # rules against each other, by validation
-    python benchmarks/defaults.py looks      # the same for NeighborhoodSVC's second look
+    python benchmarks/defaults.py looks      # the same for SecondLookSVC
     python benchmarks/defaults.py confirm    # the defaults against peers, on test rows
 
 `study` and `looks` never touch a test row: each set's training rows are split again, several times,
@@ -13,6 +13,7 @@ are cut in half, stratified, with a seed that the studies do not use.
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import warnings
 from collections.abc import Iterator
@@ -27,7 +28,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from common import environment, print_table, write_result
-from hyperlocal import LocallyLinearSVC, NeighborhoodSVC
+from hyperlocal import LocallyLinearSVC, NeighborhoodSVC, SecondLookSVC
 from hyperlocal.datasets import load_dataset
 
 SETS = (
@@ -116,10 +117,11 @@ def validation_error(model, X: np.ndarray, y: np.ndarray) -> float:
     return 100 * float(np.mean(errors))
 
 
-def second_look(**options) -> NeighborhoodSVC:
-    """Locally linear SVMs that answer first, SVMs per query where they are in doubt."""
+def second_look(clear_lead="auto", k=3, C=10) -> SecondLookSVC:
+    """Locally linear SVMs for all rows, SVMs per query where their margin is low."""
     quick = LocallyLinearSVC(n_jobs=-1, random_state=0)
-    return NeighborhoodSVC(first_look=quick, n_jobs=-1, random_state=0, **options)
+    local = NeighborhoodSVC(lambda n_rows: k * math.log2(n_rows), C=C)
+    return SecondLookSVC(quick, local, low_margin=clear_lead, n_jobs=-1, random_state=0)
 
 
 def study(names: list[str], models: dict) -> list[dict]:

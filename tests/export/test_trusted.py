@@ -29,6 +29,7 @@ from hyperlocal import (
     PegasosSVC,
     ProfileSVC,
     RelevanceScaler,
+    SecondLookSVC,
     SupervisedAnchorSVC,
 )
 from hyperlocal.export import TRUSTED_TYPES
@@ -55,8 +56,11 @@ ESTIMATORS = [
     NeighborhoodSVC(),
     NeighborhoodSVC(algorithm="tree"),
     NeighborhoodSVC(cache_neighborhoods=True),
-    NeighborhoodSVC(first_look=LocallyLinearSVC()),
+    NeighborhoodSVC([3, 9], gamma="scale"),
     AdaptiveNeighborhoodSVC(random_state=0),
+    AdaptiveNeighborhoodSVC(metric="dann"),
+    SecondLookSVC(random_state=0),
+    SecondLookSVC(LocallyLinearSVC(**FEW), AdaptiveNeighborhoodSVC(random_state=0), low_margin=1.0),
     MEGM(max_iter=2),
     LocalDeepSVC(2, alpha=1e-3, max_iter=2, random_state=0),
     LatentLocallyLinearSVC(5, alpha=1e-3, max_iter=2, random_state=0),

@@ -68,7 +68,9 @@ def test_tables_make_estimators():
                 model = make_estimator(method, settings, X, 0)[-1]
                 known = model.get_params() if hasattr(model, "get_params") else settings
                 common = {"components", "gamma_times_scale", "standardized"}
-                own = {"local_C", "local_tol"} if cell.method.adapter == "second-look" else set()
+                own = {"k", "sigma"}
+                if cell.method.adapter == "second-look":
+                    own |= {"local_C", "local_tol", "clear_lead"}
                 inner = {name.split("__")[-1] for name in known}
                 assert set(settings) <= {*known} | common | own | inner
 
@@ -107,10 +109,11 @@ def test_standardized_rows():
 
 def test_settings_of_both_looks():
     """What is named local goes to the SVMs of the second look, the rest to the first."""
-    settings = {"C": 2, "tol": 0.3, "local_C": 5, "local_tol": 0.01, "k": 4, "sigma": 1.5}
+    settings = {"C": 2, "tol": 0.3, "local_C": 5, "local_tol": 0.01, "k": 4, "sigma": 0.5}
     model = make_estimator(METHODS["second-look"], settings, np.eye(2), 0)[-1]
     assert (model.first_look.C, model.first_look.tol) == (2, 0.3)
-    assert (model.C, model.tol, model.k, model.sigma) == (5, 0.01, 4, 1.5)
+    second = model.second_look
+    assert (second.C, second.tol, second.gamma, second.n_neighbors(1024)) == (5, 0.01, 2.0, 40)
 
 
 def test_several_settings_at_once():

@@ -35,6 +35,7 @@ from ..estimators.locally_linear import LocallyLinearSVC
 from ..estimators.locally_linear_cv import LocallyLinearSVCCV
 from ..estimators.neighborhood import NeighborhoodSVC
 from ..estimators.profile import ProfileSVC
+from ..estimators.second_look import SecondLookSVC
 from ..estimators.supervised_anchors import SupervisedAnchorSVC
 from ..export.sizes import count_numbers
 
@@ -112,7 +113,7 @@ def contenders(*, seed: int = 0, n_jobs: int | None = None) -> list[Contender]:
         Contender(
             "second-look",
             "locally linear, second look",
-            ours(NeighborhoodSVC, first_look=ours(LocallyLinearSVC)()),
+            ours(SecondLookSVC, first_look=ours(LocallyLinearSVC)()),
             max_rows=50_000,
             needs_dense=True,
         ),

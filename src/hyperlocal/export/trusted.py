@@ -3,6 +3,7 @@
 import hyperlocal
 
 from ..data.labelled import LabelledRows, RowOrigin
+from ..estimators.neighborhood_models import CachedSvms, DannSvms, QuerySvms
 from ..estimators.stability import BoundTerms
 from ..estimators.stages import EarlierStage
 from ..gates.clusters import ClustererGate
@@ -21,14 +22,14 @@ from ..solvers.anchor_descent import AnchorEpoch
 from ..solvers.libsvm import KernelMachine
 from ..solvers.pegasos import PegasosState
 from ..solvers.sgd import SgdState
-from ..solvers.small_svms import KernelOptions, LocalSvms
+from ..solvers.small_svms import LocalSvms, SvmOptions
 
 _ESTIMATORS = [getattr(hyperlocal, name) for name in hyperlocal.__all__]
 _PARTS = [
-    AdditiveKernelMap, AnchorEpoch, BiasOnlyMap, BoundTerms, CellSearch, ClustererGate, CodeSpace,
-    ConstantGate, EarlierStage, ExactSearch, FeatureMap, Gate, Kernel, KernelMachine, KernelOptions,
-    LabelledRows, LandmarkMap, LocalSvms, PegasosState, QuadraticMap, RowOrigin, SgdState,
-    TransformerMap, TreeSearch,
+    AdditiveKernelMap, AnchorEpoch, BiasOnlyMap, BoundTerms, CachedSvms, CellSearch, ClustererGate,
+    CodeSpace, ConstantGate, DannSvms, EarlierStage, ExactSearch, FeatureMap, Gate, Kernel,
+    KernelMachine, LabelledRows, LandmarkMap, LocalSvms, PegasosState, QuadraticMap, QuerySvms,
+    RowOrigin, SgdState, SvmOptions, TransformerMap, TreeSearch,
 ]  # fmt: skip
 
 #: What to trust when a model of this library is loaded by skops:

@@ -9,8 +9,10 @@ kernel's γ in units of scikit-learn's "scale".
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -35,12 +37,12 @@ from ..estimators.locally_linear import LocallyLinearSVC
 from ..estimators.locally_linear_cv import LocallyLinearSVCCV
 from ..estimators.neighborhood import NeighborhoodSVC
 from ..estimators.profile import ProfileSVC
+from ..estimators.second_look import SecondLookSVC
 from ..estimators.supervised_anchors import SupervisedAnchorSVC
 from ..neighbors.megm import MEGM
 
 Settings = dict[str, Any]
 KERNEL_CACHE = 1000  # megabytes, for LIBSVM
-SECOND_LOOK = ("clear_lead", "k", "sigma")  # settings that are not of the first look
 
 
 @dataclass(frozen=True)
@@ -93,13 +95,32 @@ def _nystroem(settings: Settings, seed: int) -> Any:
     return make_pipeline(Nystroem(random_state=seed, **kernel), model)
 
 
+def times_log2(k: float, n_rows: int) -> float:
+    """The papers' size of a neighborhood, ``k log2 N``."""
+    return k * math.log2(n_rows)
+
+
+def _neighborhood(kind: Callable[..., Any]) -> Callable[..., Any]:
+    """The estimator by the papers' settings: ``k``, and the width ``sigma`` of a Gaussian."""
+
+    def make(k: float = 3, sigma: Any = "local", **settings: Any) -> Any:
+        gamma = sigma if sigma == "local" else 1 / (2 * sigma**2)
+        return kind(partial(times_log2, k), gamma=gamma, **settings)
+
+    return make
+
+
 def _second_look(settings: Settings, seed: int) -> Any:
-    """Locally linear SVMs; what they are in doubt about gets SVMs of its own."""
-    names = {"local_C": "C", "local_tol": "tol"} | {key: key for key in SECOND_LOOK}
+    """Locally linear SVMs; rows on which their margin is low get SVMs of their own."""
+    names = {"local_C": "C", "local_tol": "tol", "k": "k", "sigma": "sigma"}
     local = {names[key]: value for key, value in settings.items() if key in names}
     quick = {key: value for key, value in settings.items() if key not in names}
-    first_look = LocallyLinearSVC(n_jobs=1, random_state=seed, **quick)
-    return NeighborhoodSVC(first_look=first_look, n_jobs=1, random_state=seed, **local)
+    low_margin = quick.pop("clear_lead", "auto")
+    return SecondLookSVC(
+        LocallyLinearSVC(n_jobs=1, random_state=seed, **quick),
+        _neighborhood(NeighborhoodSVC)(n_jobs=1, random_state=seed, **local),
+        low_margin=low_margin, n_jobs=1, random_state=seed,
+    )  # fmt: skip
 
 
 def _nearest_in_learned_metric(settings: Settings, seed: int) -> Any:
@@ -135,9 +156,9 @@ METHODS: dict[str, Method] = {
     "profile": _ours(ProfileSVC),
     "local-deep": _ours(LocalDeepSVC),
     "latent": _ours(LatentLocallyLinearSVC),
-    "neighborhood": _ours(NeighborhoodSVC, is_random=False),
+    "neighborhood": _ours(_neighborhood(NeighborhoodSVC), is_random=False),
     "second-look": Method(_second_look, ours=True),
-    "adaptive-neighborhood": _ours(AdaptiveNeighborhoodSVC),
+    "adaptive-neighborhood": _ours(_neighborhood(AdaptiveNeighborhoodSVC)),
     "megm": Method(_nearest_in_learned_metric, ours=True),
     "kernel-pegasos": _ours(KernelPegasosSVC),
     "svc": _scikit_learn(
