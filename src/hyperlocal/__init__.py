@@ -10,7 +10,8 @@ from .estimators.clustered import ClusteredSVC
 from .estimators.kernel_pegasos import KernelPegasosSVC
 from .estimators.landmark import LandmarkSVC
 from .estimators.latent import LatentLocallyLinearSVC
-from .estimators.local_coding import LocalCoder, LocalCodingSVC
+from .estimators.local_coder import LocalCoder
+from .estimators.local_coding import LocalCodingSVC
 from .estimators.local_deep import LocalDeepSVC
 from .estimators.locally_linear import LocallyLinearSVC
 from .estimators.locally_linear_cv import LocallyLinearSVCCV

@@ -1,4 +1,4 @@
-"""A team whose members live on Dask workers: who is where, what is sent, what happens to losses.
+"""A team whose members are on Dask workers: where they are, what is sent, what follows a loss.
 
 Each member has a home, the worker that holds its rows; its tasks go there and nowhere else. Where a
 home is gone, the member is made again on the worker with the fewest members, and starts anew within
@@ -64,13 +64,13 @@ class Crew:
         self._stiffness = np.empty((0, shape[0]))
         self._numbers: list[int] = []
         self._supply: Supply
-        self._model: Any = None
+        self._plan: tasks.Plan
 
     # ---- members -------------------------------------------------------------------------------
 
-    def enlist(self, model: Any, n_members: int, supply: Supply, care: float) -> np.ndarray:
-        """Place members on workers; tells the mass of classes of each. Empty ones are left out."""
-        self._model, self._supply = model, supply
+    def enlist(self, plan: tasks.Plan, n_members: int, supply: Supply, care: float) -> np.ndarray:
+        """Place members on workers, but for empty ones; returns the mass of classes of each."""
+        self._plan, self._supply = plan, supply
         facts = self._make(set(range(n_members)))
         present = [member for member in range(n_members) if facts[member][0]]
         # Members are numbered anew; their supply still knows them by their first number.
@@ -80,18 +80,18 @@ class Crew:
         self._stiffness = stiffness_of(np.array([facts[old][1] for old in present]), care)
         return np.array([facts[old][2] for old in present])
 
-    def lift_again(self, model: Any, care: float) -> None:
+    def lift_again(self, plan: tasks.Plan, care: float) -> None:
         """Have all members lift their rows by another gate."""
-        self._model = model
-        sent = self._send(model)
+        self._plan = plan
+        sent = self._send(plan)
         masses = self._ask(tasks.lift_again, lambda member: (sent,))
         self._stiffness = stiffness_of(np.array(masses), care)
 
     def learn(
-        self, model: Any, n_epochs: int, shorter: float
+        self, plan: tasks.Plan, n_epochs: int, shorter: float
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Have all members move the model's anchors."""
-        sent = self._send(model)
+        """Have all members move the anchors."""
+        sent = self._send(plan)
         return self._ask(
             tasks.learn, lambda member: (sent, n_epochs, shorter, [self._seed, member])
         )
@@ -166,10 +166,10 @@ class Crew:
         numbers = {old: new for new, old in enumerate(self._numbers)}
         while missing:
             homes = self._choose_homes(missing)
-            pieces, model = self._supply(missing), self._send(self._model)
+            pieces, plan = self._supply(missing), self._send(self._plan)
             futures = {
                 member: self.client.submit(
-                    tasks.enlist, (self._token, member), model, pieces[member],
+                    tasks.enlist, (self._token, member), plan, pieces[member],
                     workers=[homes[member]], pure=False,
                 )
                 for member in missing

@@ -53,20 +53,20 @@ class Supply:
 
     def send_by(
         self,
-        model: Any,
+        plan: tasks.Plan,
         classes: np.ndarray,
         class_weights: np.ndarray,
         shares: np.ndarray | None,
         n_members: int | None,
     ) -> None:
-        """Fix who gets which rows; without ``n_members`` every partition is a member."""
-        self._route = (model, classes, class_weights, shares, n_members)
+        """Fix which member gets which rows; without ``n_members`` every partition is a member."""
+        self._route = (plan, classes, class_weights, shares, n_members)
 
     def __call__(self, members: set[int]) -> dict[int, list[Future]]:
         """The pieces of the members' rows; partitions that were released are read again."""
-        model, classes, class_weights, shares, n_members = self._route
+        plan, classes, class_weights, shares, n_members = self._route
         parts = self._parts or self._client.compute(self._recipes)
-        sent = send(self._client, model)
+        sent = send(self._client, plan)
         if n_members is None:
             return {
                 member: [

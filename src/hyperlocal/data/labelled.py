@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,25 @@ class LabelledRows:
     def n_represented(self) -> int:
         """How many rows these stand for."""
         return self.X.shape[0] if self.population is None else self.population
+
+    @property
+    def n_given(self) -> int:
+        """The number of rows before equal ones were merged and those of weight zero left out."""
+        return self.X.shape[0] if self.origin is None else len(self.origin.row)
+
+    @property
+    def total_weight(self) -> float:
+        """The sum of the weights of all rows."""
+        return float(self.sample_weight.sum())
+
+    def astype(self, dtype: Any) -> LabelledRows:
+        """The same rows in another precision."""
+        return replace(self, X=self.X.astype(dtype, copy=False))
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The label of each row."""
+        return self.classes[self.target]
 
     def spread(self, values: np.ndarray) -> np.ndarray:
         """Numbers of these rows, as numbers of the given rows: shares of their row's number."""

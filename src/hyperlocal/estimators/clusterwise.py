@@ -12,7 +12,7 @@ from ..data.arguments import check_choice, check_n_jobs, check_number, make_gene
 from ..data.checks import check_labelled_rows, warn_about_scales
 from ..data.labelled import LabelledRows, equal_row_groups, merge_groups
 from ..gates.clusters import check_clusters
-from ..gates.code_on import CodeSpace
+from ..gates.code_on import CodeOn
 from ..gates.codes import Codes
 from ..model.lifting import LiftedRows
 from ..model.losses import LOSSES
@@ -20,7 +20,7 @@ from ..model.multiclass import signed_labels
 from ..runtime.progress import EpochMonitor, with_callbacks
 from ..runtime.threads import Workers
 from ..solvers import Problem, SolverResult
-from .base import LocallyLinearClassifier
+from .old_base import LocallyLinearClassifier
 
 # "auto" C is this over the mean squared length of the lifted rows. In units of one over that length
 # the best values by validation lay between 3 and 100 (benchmarks/landmark.py).
@@ -73,7 +73,7 @@ class ClusterwiseClassifier(LocallyLinearClassifier):
         rng = make_generator(self.random_state)
         with Workers(self.n_jobs) as workers:
             self._forget()
-            self._code_space = CodeSpace().fit(data.X, None)
+            self._code_space = CodeOn().fit(data.X, None)
             self._fix_lifting()
             self._fit_gate(data, rng, workers)
             result = self._train_clusters(data, rng, workers)

@@ -21,7 +21,7 @@ from .learned_gate import (
     is_auto,
     passes_per_epoch,
 )
-from .local_model import NUMBERS_PER_EXPLANATION_BLOCK
+from .old_local_model import NUMBERS_PER_EXPLANATION_BLOCK
 
 FIRST_MODELS, FIRST_ALPHA = 48, 1e-4
 MODELS = (8, 48, 96)

@@ -20,7 +20,7 @@ from ..maps.base import FeatureMap
 from ..model.multiclass import predicted_codes
 from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
 from ..runtime.threads import Workers, row_blocks
-from .local_model import LocalModel
+from .old_local_model import LocalModel
 
 ROWS_PER_PREDICTION_BLOCK = 4_096
 # A trial of settings has so many times fewer epochs: enough to rank them.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..gates.code_on import CodeSpace
+from ..gates.code_on import CodeOn
 from ..gates.gate import ConstantGate
 from ..maps.base import FeatureMap
-from .local_model import LocalModel
+from .old_local_model import LocalModel
 
 
 class LinearModel(LocalModel):
@@ -16,7 +16,7 @@ class LinearModel(LocalModel):
     def _make_linear(self, n_features: int) -> None:
         self._feature_map = FeatureMap()
         self._feature_map.n_features_in = n_features
-        self._code_space = CodeSpace()
+        self._code_space = CodeOn()
         self._gate = ConstantGate()
 
     @property

@@ -23,7 +23,7 @@ from .learned_gate import (
     is_auto,
     passes_per_epoch,
 )
-from .local_model import NUMBERS_PER_EXPLANATION_BLOCK
+from .old_local_model import NUMBERS_PER_EXPLANATION_BLOCK
 
 DEEPEST = 16
 FIRST_DEPTH, FIRST_ALPHA = 4, 1e-3

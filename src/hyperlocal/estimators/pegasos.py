@@ -21,7 +21,7 @@ from ..runtime.threads import Workers
 from ..solvers import SolverResult
 from ..solvers.pegasos import PegasosProblem
 from .linear import LinearModel
-from .local_model import _loss_is_log
+from .old_local_model import _loss_is_log
 from .pegasos_base import PegasosEstimator
 
 

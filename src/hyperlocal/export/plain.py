@@ -26,9 +26,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..estimators.latent import LatentLocallyLinearSVC
 from ..estimators.local_deep import LocalDeepSVC
-from ..estimators.local_model import LocalModel
+from ..estimators.old_local_model import LocalModel
 from ..estimators.relevance import RelevanceScaler
-from ..gates.code_on import CodeSpace
+from ..gates.code_on import CodeOn
 from ..gates.codes import LOCALITY, RIDGE
 from ..gates.gate import ConstantGate, Gate
 from ..maps.additive import AdditiveKernelMap
@@ -118,7 +118,7 @@ def _local(model: LocalModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "bias": model._bias,
         "shared_bias": model._shared_bias,
         "normalize": model._unit_rows,
-        "code_on_map": _is_text(model._code_space.code_on, "features"),
+        "code_on_map": _is_text(model._code_space.source, "features"),
         "stages": [
             {"gate": _gate_facts(stage.gate), "scale": float(stage.scale)} for stage in earlier
         ],
@@ -186,8 +186,8 @@ def _map_steps(feature_map: FeatureMap, dtype: Any) -> list[Step]:
     return []
 
 
-def _code_steps(code_space: CodeSpace, dtype: Any) -> list[Step]:
-    code_on = code_space.code_on
+def _code_steps(code_space: CodeOn, dtype: Any) -> list[Step]:
+    code_on = code_space.source
     if isinstance(code_on, str):
         return []
     if isinstance(code_on, np.ndarray):

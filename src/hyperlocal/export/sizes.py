@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..datasets import is_sparse
-from ..estimators.base import LocallyLinearClassifier
 from ..estimators.local_deep import LocalDeepSVC
+from ..estimators.old_base import LocallyLinearClassifier
 
 __all__ = ["count_numbers"]
 

@@ -7,7 +7,7 @@ from ..estimators.neighborhood_models import CachedSvms, DannSvms, QuerySvms
 from ..estimators.stability import BoundTerms
 from ..estimators.stages import EarlierStage
 from ..gates.clusters import ClustererGate
-from ..gates.code_on import CodeSpace
+from ..gates.code_on import CodeOn
 from ..gates.gate import ConstantGate, Gate
 from ..kernels import Kernel
 from ..maps.additive import AdditiveKernelMap
@@ -27,7 +27,7 @@ from ..solvers.small_svms import LocalSvms, SvmOptions
 _ESTIMATORS = [getattr(hyperlocal, name) for name in hyperlocal.__all__]
 _PARTS = [
     AdditiveKernelMap, AnchorEpoch, BiasOnlyMap, BoundTerms, CachedSvms, CellSearch, ClustererGate,
-    CodeSpace, ConstantGate, DannSvms, EarlierStage, ExactSearch, FeatureMap, Gate, Kernel,
+    CodeOn, ConstantGate, DannSvms, EarlierStage, ExactSearch, FeatureMap, Gate, Kernel,
     KernelMachine, LabelledRows, LandmarkMap, LocalSvms, PegasosState, QuadraticMap, QuerySvms,
     RowOrigin, SgdState, SvmOptions, TransformerMap, TreeSearch,
 ]  # fmt: skip

@@ -58,7 +58,7 @@ def _is_clusterer(clusters: Any) -> bool:
     )
 
 
-@dataclass
+@dataclass(frozen=True)
 class ClustererGate(Gate):
     """One-hot by a fitted clusterer's ``predict``; ``anchors`` are the means of its clusters.
 

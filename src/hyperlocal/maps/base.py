@@ -19,6 +19,9 @@ class FeatureMap:
     #: Whether weights on φ(x) can be stated as weights on the input's features.
     explains_input = True
 
+    def __init__(self, n_features_in: int = 0):
+        self.n_features_in = n_features_in
+
     def fit(self, X: Any, y: Any, sample_weight: np.ndarray, rng: np.random.Generator) -> Any:
         """Learn what the map needs from training rows."""
         self.n_features_in = X.shape[1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -10,6 +10,33 @@ import numpy as np
 
 FEATURES_SHOWN = 10
 CHANGES_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class LocalRows:
+    """The linear model at each of some rows.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n_rows, n_columns, n_values)
+        Weights of the values, such that ``coef · values + intercept`` are the scores.
+    intercept : ndarray of shape (n_rows, n_columns)
+    values : ndarray of shape (n_rows, n_values)
+        The features that the weights are of: the input's, or the mapped ones.
+    active : callable classes → iterable of (anchors, weights, contributions)
+        For each row, given the index of a class: the active local models, their weights, and what
+        each adds to that class's score (without an intercept that all share).
+    """
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    values: np.ndarray
+    active: Callable[[np.ndarray], Iterable[tuple[np.ndarray, np.ndarray, np.ndarray]]]
+
+    @property
+    def contributions(self) -> np.ndarray:
+        """``coef * values``, ``(n_rows, n_columns, n_values)``."""
+        return self.coef * self.values[:, None]
 
 
 @dataclass(frozen=True)

@@ -164,6 +164,19 @@ class LiftedRows:
             local[..., -1] = weights[0, :, -1]
         return local[..., :-1], local[..., -1] * self.dtype.type(self.bias)
 
+    def anchor_scores(self, weights: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """What each active anchor adds to one column of each row's scores, ``(n_rows, k)``.
+
+        ``γ_ij (Σ_v W_jcv φ_iv + B W_jcp)`` with ``c = columns[i]``, without a shared bias.
+        """
+        phi = np.empty((self.n_rows, self.width), self.dtype)
+        self.rows.gather(np.arange(self.n_rows), phi)
+        own = weights[self.anchors, columns[:, None]]
+        scores = np.einsum("nkv,nv->nk", own[..., :-1], phi)
+        if not self.shared_bias:
+            scores += own[..., -1] * self.dtype.type(self.bias)
+        return self.gate * scores
+
     def to_csr(self) -> sp.csr_array:
         """The matrix written out, ``(n_rows, n_anchors · (p + 1))``: for small data only."""
         block_width = self.width + 1

@@ -41,6 +41,12 @@ class Setting:
         return self.scaler, self.n_anchors, self.n_neighbors, self.beta, self.feature_map
 
     @property
+    def parameters(self) -> dict[str, Any]:
+        """As parameters of :class:`LocallyLinearSVC`."""
+        names = ("n_anchors", "n_neighbors", "beta", "feature_map", "C")
+        return {name: getattr(self, name) for name in names}
+
+    @property
     def is_plain(self) -> bool:
         """Whether local models see the row as it is."""
         return self.feature_map is None
@@ -119,5 +125,5 @@ def sample_sizes(n_rows: int, n_groups: int, halving: bool, fewest: int = 0) -> 
 
 
 def default_finalists(n_rows: int) -> int:
-    """How many groups halving judges by all folds and with all C."""
+    """How many groups halving evaluates on all folds and with all C."""
     return N_FINALISTS_OF_FEW_ROWS if n_rows < FEWEST_ROWS else N_FINALISTS

@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.checks import check_rows
-from ..gates.code_on import CodeSpace
+from ..gates.code_on import CodeOn
 from ..gates.codes import Codes
 from ..gates.gate import Gate
 from ..maps.base import FeatureMap
@@ -45,7 +45,7 @@ class LocalModel(ClassifierMixin, BaseEstimator):
 
     _gate: Gate
     _feature_map: FeatureMap
-    _code_space: CodeSpace
+    _code_space: CodeOn
     _bias: float
     _shared_bias: bool = False
     _unit_rows: bool
