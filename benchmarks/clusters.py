@@ -182,17 +182,17 @@ class _Stamped:
         """Fit, with every round's end in ``stamps``."""
         from hyperlocal.solvers import team
 
-        decide = team.Council.decide
+        decide = team.Coordinator.decide
 
-        def decide_and_note(council: Any, proposals: Any) -> None:
-            decide(council, proposals)
+        def decide_and_note(coordinator: Any) -> None:
+            decide(coordinator)
             self.stamps.append(time.perf_counter())
 
-        team.Council.decide = decide_and_note  # type: ignore[method-assign]
+        team.Coordinator.decide = decide_and_note  # type: ignore[method-assign]
         try:
             return self.model.fit(X, y)
         finally:
-            team.Council.decide = decide  # type: ignore[method-assign]
+            team.Coordinator.decide = decide  # type: ignore[method-assign]
 
 
 def modelled(measured: list[Row], n_rows: int) -> list[Row]:

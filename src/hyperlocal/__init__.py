@@ -24,6 +24,7 @@ from .estimators.sdca import SDCASVC
 from .estimators.second_look import SecondLookSVC
 from .estimators.supervised_anchors import SupervisedAnchorSVC
 from .neighbors.megm import MEGM
+from .runtime.versions import show_versions
 
 __version__ = version("hyperlocal")
 __all__ = [
@@ -46,4 +47,5 @@ __all__ = [
     "RelevanceScaler",
     "SecondLookSVC",
     "SupervisedAnchorSVC",
+    "show_versions",
 ]

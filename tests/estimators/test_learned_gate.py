@@ -211,14 +211,14 @@ def test_choices_are_made_on_held_out_rows(monkeypatch):
 def test_few_rows_are_visited_often(name, monkeypatch):
     """Epochs are as many as asked for; where rows are few, each visits them several times."""
     visited = []
-    original = visits.visit_order
+    original = visits.repeated_order
 
     def count(n_rows, n_passes, rng):
         visited.append(n_rows * n_passes)
         return original(n_rows, n_passes, rng)
 
     for module in (local_deep, latent):
-        monkeypatch.setattr(module, "visit_order", count)
+        monkeypatch.setattr(module, "repeated_order", count)
     X, y = make_data()
     assert model(name, max_iter=4).fit(X, y).n_iter_ == 4
     assert len(visited) == 4

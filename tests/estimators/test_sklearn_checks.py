@@ -39,8 +39,8 @@ ESTIMATORS = [
     LocalCodingSVC(),
     LocalCodingSVC(loss="log", solver="sgd"),
     SupervisedAnchorSVC(anchor_epochs=2, tol=0.01),
-    SupervisedAnchorSVC(anchor_epochs=1, anchor_solver="sgd", tol=0.01),
-    SupervisedAnchorSVC(anchor_epochs=1, bias_only=True, loss="log", tol=0.01),
+    SupervisedAnchorSVC(anchor_epochs=1, solver="sgd", tol=0.01),
+    SupervisedAnchorSVC(anchor_epochs=1, feature_map="bias_only", loss="log", tol=0.01),
     SupervisedAnchorSVC(
         anchor_epochs=1, multi_class="crammer_singer", keep_if_better=False, tol=0.05
     ),

@@ -16,7 +16,7 @@ from hyperlocal.kernels import Kernel
 from hyperlocal.model.lifting import LiftedRows
 from hyperlocal.neighbors.exact import ExactSearch
 from hyperlocal.runtime.threads import Workers
-from hyperlocal.solvers import anchor_descent, dual, latent, pegasos, sgd
+from hyperlocal.solvers import anchor_descent, anchor_sgd, dual, latent, pegasos, sgd
 from hyperlocal.solvers import trees as local_deep
 from hyperlocal.solvers.small_svms import NeighborhoodSolver, SvmOptions
 
@@ -121,7 +121,7 @@ def _learned_anchors(X, rows, lifted):
     weights = np.random.default_rng(1).standard_normal((6, 3, rows.width + 1)).astype(X.dtype)
     state = sgd.SgdState(weights, weights, 0, 0.5, 200.0)
     options = {"state": state, "skip": 4, "penalize_intercept": True, "rng": rng}
-    by_sgd = anchor_descent.learn_by_sgd(X, gate, problem_of, n_epochs=2, **options)
+    by_sgd = anchor_sgd.learn_by_sgd(X, gate, problem_of, n_epochs=2, **options)
     return {"anchors by dual": by_dual.gate.anchors, "anchors by sgd": by_sgd.gate.anchors}
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hyperlocal.solvers import anchor_descent
+from hyperlocal.solvers import anchor_sgd
 from reference.problems import every_loss
 from solvers.moving_anchors import Setting, every_scale, solved
 
@@ -15,10 +15,10 @@ def learn_by_sgd(setting, t0=None, n_epochs=5, seed=0, penalize=False, weights=N
     rng = np.random.default_rng(seed)
     if weights is None:
         weights = solved(setting.problem(setting.gate), 1e-3).weights
-    state = anchor_descent.start_sgd(
+    state = anchor_sgd.start_sgd(
         setting.space, setting.gate, setting.problem, weights, t0, penalize, rng
     )
-    learned = anchor_descent.learn_by_sgd(
+    learned = anchor_sgd.learn_by_sgd(
         setting.space, setting.gate, setting.problem, n_epochs=n_epochs, state=state,
         **{"skip": None, "penalize_intercept": penalize, "rng": rng, **options},
     )  # fmt: skip
@@ -48,7 +48,7 @@ def test_a_given_delay_is_used():
     weights = np.ones((6, 3, 5))
     rng = np.random.default_rng(0)
     start = (setting.space, setting.gate, setting.problem, weights)
-    state = anchor_descent.start_sgd(*start, 123.0, False, rng)
+    state = anchor_sgd.start_sgd(*start, 123.0, False, rng)
     assert (state.t0, state.visits) == (123.0, 0)
     assert state.lambda_ == pytest.approx(1 / problem.costs.sum())
     assert state.weights is not weights

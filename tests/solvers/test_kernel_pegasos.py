@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hyperlocal import _core
 from hyperlocal.kernels import Kernel
 from hyperlocal.runtime.threads import Workers
-from hyperlocal.solvers import kernel_pegasos, pegasos
+from hyperlocal.solvers import kernel_pegasos, pegasos, visits
 from hyperlocal.solvers.kernel_pegasos import MatrixKernel, RowKernel
 from reference import pegasos as reference
 from reference.problems import every_storage, make_rows
@@ -56,18 +56,16 @@ def test_a_block_equals_single_visits(dtype, steps):
     np.testing.assert_allclose(norms, expected, rtol=1e-4)
 
 
-@pytest.mark.parametrize("sampling", pegasos.SAMPLINGS)
+@pytest.mark.parametrize("sampling", visits.SAMPLINGS)
 @pytest.mark.parametrize("block", [7, 64, 512])
 def test_epochs_equal_single_visits(sampling, block):
     """Blocks and tiles of any size lead to the counts of plain kernel Pegasos, same order."""
     X, target, costs = make_data()
     kernel = Kernel("rbf", gamma=0.3)
-    found = solve(
-        RowKernel(kernel, X, 0.5), target, costs, sampling=sampling, rows_per_block=block,
-        rows_per_tile=16,
-    )  # fmt: skip
+    sizes = {"rows_per_block": block, "rows_per_tile": 16}
+    found = solve(RowKernel(kernel, X, 0.5), target, costs, sampling=sampling, **sizes)
     K, counts, steps = kernel.values(X, X) + 0.5, np.zeros((120, 3)), 0
-    orders = pegasos.visit_orders(120, sampling, np.random.default_rng(0))
+    orders = visits.sampled_orders(120, sampling, np.random.default_rng(0))
     for _ in range(4):
         counts, steps, _ = reference.kernel_epoch(
             K, target, costs, 3, counts, steps, next(orders), LAMBDA
@@ -89,7 +87,7 @@ def test_a_linear_kernel_is_linear_pegasos(dtype, storage, average):
         coupling="one_vs_rest", workers=Workers(1),
     )  # fmt: skip
     state = pegasos.PegasosState.start(problem, average)
-    orders = pegasos.visit_orders(120, "permutation", np.random.default_rng(0))
+    orders = visits.sampled_orders(120, "permutation", np.random.default_rng(0))
     for _ in range(4):
         pegasos.run_epoch(problem, state, next(orders))
     coef = found.coefficients.T @ written_out(X)[found.support]
@@ -146,7 +144,7 @@ def test_a_matrix_serves_as_well_as_rows():
 
 
 @pytest.mark.parametrize("average", [False, True])
-@pytest.mark.parametrize("sampling", pegasos.SAMPLINGS)
+@pytest.mark.parametrize("sampling", visits.SAMPLINGS)
 def test_the_gap_certifies(average, sampling):
     """The objective is that of the expansion, the optimum lies within the gap, the gap closes."""
     X, target, costs = make_data()

@@ -141,6 +141,11 @@ n_partitions_, n_restarts_, bytes_per_round_, n_features_in_, feature_names_in_
             return learned.chain, result
         return plan.chain, first
 
+    def _remember(self, local: SupervisedAnchorSVC, result: SolverResult) -> None:
+        local.initial_anchors_ = self.initial_anchors_
+        local.anchors_learned_, local.held_out_accuracy_ = self.anchors_learned_, None
+        super()._remember(local, result)
+
     def _learn(self, crew: Crew, plan: Plan) -> Plan:
         """The plan with anchors that were moved, in rounds."""
         n_epochs = -(-plan.schedule.n_epochs(self._n_rows) // self.anchor_rounds)

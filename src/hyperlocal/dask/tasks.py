@@ -24,7 +24,8 @@ from ..model.local_model import LocalModel
 from ..model.problem import Problem
 from ..runtime.threads import Workers
 from ..solvers.anchor_learning import AnchorSchedule, RecodedRows, moved_anchors
-from ..solvers.team import Member, Order, Proposal
+from ..solvers.member import Member
+from ..solvers.team import Order, Proposal
 from ..solvers.training import Training
 from .partitioning import assign_rows
 

@@ -204,7 +204,8 @@ class LinearAttributes:
         return self.model_.intercept[0]
 
 
-def _loss_is_log(estimator: Any) -> bool:
+def loss_is_log(estimator: Any) -> bool:
+    """Whether an estimator is trained with the log loss; else raise, as ``available_if`` wants."""
     if estimator.loss != "log":
         raise AttributeError("predict_proba needs loss='log'.")
     return True
@@ -213,7 +214,7 @@ def _loss_is_log(estimator: Any) -> bool:
 class ProbabilityMixin:
     """``predict_proba`` of estimators that can be trained with ``loss="log"``."""
 
-    @available_if(_loss_is_log)
+    @available_if(loss_is_log)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities (``loss="log"``); one-vs-rest probabilities are scaled to sum to one.
 

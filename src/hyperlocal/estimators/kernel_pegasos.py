@@ -20,8 +20,8 @@ from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callback
 from ..runtime.threads import Workers, row_blocks
 from ..solvers import kernel_pegasos
 from ..solvers.kernel_pegasos import KernelResult, KernelSource, MatrixKernel, RowKernel
-from ..solvers.pegasos import SAMPLINGS
-from .pegasos_base import check_regularization, lambda_of
+from ..solvers.visits import SAMPLINGS
+from .pegasos_base import penalty_of
 
 MEGABYTE = 1e6
 ROWS_PER_PREDICTION_BLOCK = 1024
@@ -31,16 +31,16 @@ SUPPORT_PER_BLOCK = 4096
 class KernelPegasosSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Kernel support vector classifier, trained by Pegasos.
 
-    Minimises ``λ/2‖w‖² + (1/N) Σ_i hinge(y_i w·φ(x_i))`` where ``φ`` is known by its products
-    ``k(x, x')`` alone. Visits in random order count how often each row violated its margin; rows
-    that never did play no part in the model. Several classes are trained one against the rest,
-    sharing the kernel values.
+    Minimizes ``λ/2‖w‖² + (1/N) Σ_i hinge(y_i w·φ(x_i))``, ``λ = 1/(CN)``, where ``φ`` is known by
+    its products ``k(x, x')`` alone. Visits in random order count how often each row violated its
+    margin; rows that never did play no part in the model. Several classes are trained one against
+    the rest, sharing the kernel values.
 
     Parameters
     ----------
-    regularization : float or "auto", default="auto"
-        ``λ``; ``1/(CN)`` in the terms of scikit-learn's ``SVC``. "auto" is one over the sum of the
-        sample weights: C = 1. The smaller, the more epochs are needed.
+    C : float, default=1.0
+        Strength of the loss, as in scikit-learn's ``SVC``: ``λ = 1/(C Σ_i s_i)`` for sample weights
+        ``s_i``. The larger, the more epochs are needed.
     kernel : {"rbf", "linear", "poly", "chi2", "intersection", "precomputed"} or callable, \
 default="rbf"
         ``exp(−γ‖x − x'‖²)``; ``x·x'``; ``(γ x·x' + coef0)^degree``;
@@ -85,8 +85,10 @@ default="rbf"
     intercept_ : ndarray of shape (n_columns,)
     objective_, dual_objective_, duality_gap_ : float
         ``λ/2‖w‖² + (1/N) Σ_i ℓ_i``, a lower bound of its optimum, and their difference.
-    regularization_, gamma_ : float
-        What "auto" and "scale" stand for.
+    penalty_ : float
+        ``λ``.
+    gamma_ : float
+        What "scale" stands for.
     n_iter_ : int
         Epochs run.
     t_ : int
@@ -122,7 +124,7 @@ default="rbf"
 
     def __init__(
         self,
-        regularization: Any = "auto",
+        C: float = 1.0,
         *,
         kernel: Any = "rbf",
         gamma: Any = "scale",
@@ -139,7 +141,7 @@ default="rbf"
         random_state: Any = None,
         verbose: int = 0,
     ):
-        self.regularization = regularization
+        self.C = C
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -182,18 +184,17 @@ default="rbf"
         if n_columns == 2:
             target, n_columns = np.where(target == 1, 0, -1).astype(np.int32), 1
         costs = data.sample_weight * (len(target) / data.sample_weight.sum())
-        self.regularization_ = lambda_of(self.regularization, data.sample_weight)
-        monitor = EpochMonitor(self, self.max_iter, self.verbose)
-        try:
-            with Workers(self.n_jobs) as workers:
-                result = kernel_pegasos.solve(
-                    source, target, costs, n_columns, lambda_=self.regularization_,
-                    sampling=self.sampling, average=bool(self.average), tol=self.tol,
-                    max_iter=self.max_iter, cache_bytes=self.cache_size * MEGABYTE,
-                    rng=make_generator(self.random_state), workers=workers, monitor=monitor.epoch,
-                )  # fmt: skip
-        finally:
-            monitor.close()
+        self.penalty_ = penalty_of(self.C, float(data.sample_weight.sum()))
+        with (
+            Workers(self.n_jobs) as workers,
+            EpochMonitor(self, self.max_iter, self.verbose) as monitor,
+        ):
+            result = kernel_pegasos.solve(
+                source, target, costs, n_columns, lambda_=self.penalty_, sampling=self.sampling,
+                average=bool(self.average), tol=self.tol, max_iter=self.max_iter,
+                cache_bytes=self.cache_size * MEGABYTE, rng=make_generator(self.random_state),
+                workers=workers, monitor=monitor,
+            )  # fmt: skip
         self._take(result, data)
         return self
 
@@ -245,7 +246,7 @@ default="rbf"
         return self._kernel.values(rows, self.support_vectors_[begin:end])
 
     def _check_arguments(self) -> None:
-        check_regularization(self.regularization)
+        check_number("C", self.C)
         check_kernel(self.kernel, self.gamma, self.degree, self.coef0)
         check_choice("sampling", self.sampling, SAMPLINGS)
         check_flag("average", self.average)
@@ -291,7 +292,7 @@ default="rbf"
             share = result.duality_gap / result.objective if result.objective else np.nan
             warnings.warn(
                 f"Pegasos was stopped after {result.n_iter} epochs at a relative duality gap of "
-                f"{share:.1e}, above tol={self.tol:g}; raise max_iter, tol or regularization.",
+                f"{share:.1e}, above tol={self.tol:g}; raise max_iter or tol, or lower C.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

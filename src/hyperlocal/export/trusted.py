@@ -4,6 +4,7 @@ import hyperlocal
 
 from ..data.labelled import LabelledRows, RowOrigin
 from ..estimators.neighborhood_models import CachedSvms, DannSvms, QuerySvms
+from ..estimators.pegasos_base import PegasosRun
 from ..estimators.stability import BoundTerms
 from ..estimators.stages import EarlierStage
 from ..gates.clusters import ClustererGate
@@ -24,12 +25,13 @@ from ..solvers.pegasos import PegasosState
 from ..solvers.sgd import SgdState
 from ..solvers.small_svms import LocalSvms, SvmOptions
 
-_ESTIMATORS = [getattr(hyperlocal, name) for name in hyperlocal.__all__]
+_NAMES = [getattr(hyperlocal, name) for name in hyperlocal.__all__]
+_ESTIMATORS = [kind for kind in _NAMES if isinstance(kind, type)]
 _PARTS = [
     AdditiveKernelMap, AnchorEpoch, BiasOnlyMap, BoundTerms, CachedSvms, CellSearch, ClustererGate,
     CodeOn, ConstantGate, DannSvms, EarlierStage, ExactSearch, FeatureMap, Gate, Kernel,
-    KernelMachine, LabelledRows, LandmarkMap, LocalSvms, PegasosState, QuadraticMap, QuerySvms,
-    RowOrigin, SgdState, SvmOptions, TransformerMap, TreeSearch,
+    KernelMachine, LabelledRows, LandmarkMap, LocalSvms, PegasosRun, PegasosState, QuadraticMap,
+    QuerySvms, RowOrigin, SgdState, SvmOptions, TransformerMap, TreeSearch,
 ]  # fmt: skip
 
 #: What to trust when a model of this library is loaded by skops:

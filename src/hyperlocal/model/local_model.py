@@ -204,10 +204,12 @@ class LocalModel:
 
     # ---- prediction and explanation ------------------------------------------------------------
 
-    def scores(self, X: Any, workers: Workers) -> np.ndarray:
+    def scores(
+        self, X: Any, workers: Workers, *, rows_per_block: int = ROWS_PER_PREDICTION_BLOCK
+    ) -> np.ndarray:
         """Scores of checked rows, ``(n_rows, n_columns)``."""
         scores = np.empty((X.shape[0], self.n_columns), self.dtype)
-        for begin, end in row_blocks(X.shape[0], ROWS_PER_PREDICTION_BLOCK):
+        for begin, end in row_blocks(X.shape[0], rows_per_block):
             scores[begin:end] = self.lift(X[begin:end], workers).scores(self.weights)
         return scores
 

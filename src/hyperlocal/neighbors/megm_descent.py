@@ -22,7 +22,7 @@ from scipy.optimize import minimize
 
 from ..data.labelled import LabelledRows
 from ..data.rows import canonical
-from ..runtime.progress import EpochMonitor
+from ..runtime.progress import Monitor
 from ..runtime.threads import Workers, row_blocks
 from .base import without_self
 from .exact import ExactSearch
@@ -49,7 +49,7 @@ class Descent:
     tol : float
         The descent has converged when an iteration lowers the loss by less than this share of it.
     workers : Workers
-    monitor : EpochMonitor
+    monitor : Monitor
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Descent:
         n_neighbors: int | None,
         tol: float,
         workers: Workers,
-        monitor: EpochMonitor,
+        monitor: Monitor,
     ):
         self.data, self.map, self.workers, self.monitor = data, start, workers, monitor
         self.n_neighbors, self.tol = n_neighbors, tol

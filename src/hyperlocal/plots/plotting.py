@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from ..estimators.kernel_pegasos import KernelPegasosSVC
 from ..estimators.pegasos import PegasosSVC
 from ..estimators.sdca import SDCASVC
-from ..solvers.pegasos import SAMPLINGS
+from ..solvers.visits import SAMPLINGS
 from .drawing import BLUE, INK, ORANGE, pyplot
 
 GRID_POINTS = 200
@@ -110,7 +110,7 @@ def plot_objectives(
 
 
 def _optimum(X: Any, y: Any, model: PegasosSVC) -> float:
-    C = 1 / (model.regularization_ * len(y))
+    C = model.C
     dual = SDCASVC(
         C, loss=model.loss, tol=TOLERANCE_OF_OPTIMUM, max_iter=10_000,
         intercept_scaling=model.intercept_scaling, random_state=0,
@@ -144,12 +144,9 @@ def plot_solvers(
     -------
     matplotlib Axes
     """
-    regularization = 1 / (C * len(y))
     models = {
-        "Pegasos, last iterate": PegasosSVC(
-            regularization, average=False, random_state=random_state
-        ),
-        "Pegasos, averaged": PegasosSVC(regularization, random_state=random_state),
+        "Pegasos, last iterate": PegasosSVC(C, average=False, random_state=random_state),
+        "Pegasos, averaged": PegasosSVC(C, random_state=random_state),
         "SDCA": SDCASVC(C, random_state=random_state),
     }
     return _compare(X, y, models, passes, ax)
@@ -168,7 +165,7 @@ def plot_batch_sizes(
     """The effect of the batch size on Pegasos; arguments as in ``plot_solvers``."""
     models = {
         f"batches of {size}": PegasosSVC(
-            1 / (C * len(y)), batch_size=size, average=False, random_state=random_state
+            C, batch_size=size, average=False, random_state=random_state
         )
         for size in batch_sizes
     }
@@ -181,7 +178,7 @@ def plot_samplings(
     """The effect of the sampling scheme on Pegasos; arguments as in ``plot_solvers``."""
     models = {
         sampling.replace("_", " "): PegasosSVC(
-            1 / (C * len(y)), sampling=sampling, average=False, random_state=random_state
+            C, sampling=sampling, average=False, random_state=random_state
         )
         for sampling in SAMPLINGS
     }
@@ -256,9 +253,8 @@ def plot_boundaries(
     for row, cost in zip(grid, C, strict=True):
         for ax, width in zip(row, sigma, strict=True):
             model = KernelPegasosSVC(
-                1 / (cost * len(y)), gamma=1 / (2 * width**2), max_iter=5_000,
-                random_state=random_state,
-            ).fit(X, y)  # fmt: skip
+                cost, gamma=1 / (2 * width**2), max_iter=5_000, random_state=random_state
+            ).fit(X, y)
             plot_boundary(model, X, y, ax=ax)
             ax.set_title(f"C = {cost:g}, σ = {width:g}", fontsize=10)
     return figure

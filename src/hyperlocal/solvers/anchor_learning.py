@@ -23,7 +23,7 @@ from ..model.multiclass import separate_columns
 from ..model.problem import Problem
 from ..runtime.progress import JoinedEpochs, Monitor
 from ..runtime.threads import Workers
-from . import anchor_descent, dual
+from . import anchor_descent, anchor_sgd, dual
 from .anchor_descent import RESERVES, AnchorEpoch, LearnedAnchors, Look, RightRows
 from .result import SolverResult
 from .sgd import SgdState
@@ -257,7 +257,7 @@ class AnchorLearner:
             weights = self._solve(problem, None).weights
         state = self.first_state(separate_columns(weights, problem.n_columns))
         n_rows = self.rows.data.X.shape[0]
-        learned = anchor_descent.learn_by_sgd(
+        learned = anchor_sgd.learn_by_sgd(
             self.rows.space, self.gate, self.rows.problem,
             n_epochs=0 if self.epochs.stop else self.schedule.n_epochs(n_rows),
             state=state, skip=self.schedule.given_skip,
@@ -276,7 +276,7 @@ class AnchorLearner:
 
     def first_state(self, weights: np.ndarray) -> SgdState:
         """The state of stochastic gradient before its first visit."""
-        return anchor_descent.start_sgd(
+        return anchor_sgd.start_sgd(
             self.rows.space, self.gate, self.rows.problem, weights, self.schedule.given_t0,
             self.training.penalize_intercept, self.rng,
         )  # fmt: skip
@@ -285,7 +285,7 @@ class AnchorLearner:
         """Visit each row once; returns the chain with moved anchors, and the objective there."""
         penalize = self.training.penalize_intercept
         gate = replace(self.gate, anchors=self.gate.anchors.copy())
-        anchor_descent.visit_and_move(
+        anchor_sgd.visit_and_move(
             problem, state, core_rows(self.rows.space), gate, self.schedule.given_skip, penalize,
             self.rng,
         )  # fmt: skip

@@ -5,10 +5,10 @@ weights ``W = Σ_i α_i y_i z_i`` stay in memory, rows and their dual variables 
 one block after the other, descends on the block's own variables for some epochs, all else fixed,
 and puts them back; ``W`` goes on to the next block (Yu, Hsieh, Chang and Lin 2010).
 
-Each block, when it is loaded, tells its losses and its share of the duality gap under the weights
+When a block is loaded, its losses and its share of the duality gap are computed under the weights
 of that moment. Over a pass these add up to estimates, mostly too large, for every block improves on
-what it saw. When the estimated gap is small enough, a pass with fixed weights adds up the exact
-objective and the exact gap. Only that may end the run.
+the weights it started from. When the estimated gap is small enough, a pass with fixed weights adds
+up the exact objective and the exact gap. Only that may end the run.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from typing import Protocol
 import numpy as np
 
 from ..model.problem import Problem, half_norm
+from ..runtime.progress import Monitor
 from .dual import RESTING, SETTLED, STRICTER, Descent
+from .loop import Epochs
 from .result import SolverResult
 
-# More save hardly a pass; see benchmarks/large_data.py.
+# With more of them hardly a pass less is needed; see benchmarks/large_data.py.
 EPOCHS_PER_VISIT = 3
-
-Monitor = Callable[..., bool]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Block:
 
 
 class BlockSource(Protocol):
-    """All rows of a problem, somewhere."""
+    """All rows of a problem, wherever they are stored."""
 
     n_rows: int
 
@@ -75,30 +75,27 @@ def solve(
         The most passes over all blocks.
     rng : numpy Generator
         Deals rows to blocks and orders the visits.
-    monitor : callable, optional
-        Called after each pass as ``monitor(number, objective=…, gap=…)``; returns whether to stop.
+    monitor : Monitor, optional
+        Called after each pass with ``objective`` and ``gap``.
 
     Returns
     -------
     SolverResult
         ``n_iter`` counts passes; those with fixed weights are not counted.
     """
-    descent = BlockDescent(source, tol, rng)
-    number, stop = 0, False
-    while not (descent.converged or stop) and number < max_iter:
-        number += 1
+    descent, passes = BlockDescent(source, tol, rng), Epochs(max_iter, monitor)
+    for number in passes.until_converged(descent):
         descent.run_pass()
-        if monitor is not None:
-            stop = monitor(number, **descent.facts())
-        if descent.looks_settled() or stop or number == max_iter:
+        passes.report(**descent.facts())
+        if descent.looks_settled() or passes.ended:
             descent.check(number)
     return SolverResult(
         weights=descent.weights,
-        n_iter=number,
+        n_iter=passes.number,
         objective=descent.objective,
         duality_gap=descent.gap,
         converged=descent.converged,
-        stopped=stop,
+        stopped=passes.stopped,
         history=descent.history,
     )
 
@@ -119,7 +116,7 @@ class BlockDescent:
         self.history: list[tuple[int, float, float]] = []
 
     def run_pass(self) -> None:
-        """Descend on every block once; learn the losses and the gap as they were met."""
+        """Descend on every block once; sum up losses and gap as they were when each was loaded."""
 
         def descend(descent: Descent, block: Block) -> None:
             for _ in range(EPOCHS_PER_VISIT):
@@ -145,7 +142,7 @@ class BlockDescent:
         return self.gap <= self.settled_share * self.tol * self.objective
 
     def facts(self) -> dict[str, float]:
-        """What to tell about the last pass."""
+        """Facts of the last pass, for the monitor."""
         return {"objective": self.objective, "gap": self.gap}
 
     def _visit_blocks(self, act: Callable[[Descent, Block], None]) -> None:

@@ -12,7 +12,6 @@ and is kept for the row's next visit, as long as tiles fit into the cache.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -21,15 +20,15 @@ import numpy as np
 from .. import _core
 from ..data.rows import take_rows
 from ..kernels import Kernel
+from ..runtime.progress import Monitor
 from ..runtime.threads import Workers, row_blocks
-from .pegasos import visit_orders
+from .loop import Epochs
+from .visits import sampled_orders
 
 ROWS_PER_BLOCK = 512
 ROWS_PER_TILE = 256
 # The first epoch after which the gap is computed; each next one is half as far again.
 FIRST_CHECK = 3
-
-Monitor = Callable[..., bool]
 
 
 class KernelSource(Protocol):
@@ -113,16 +112,18 @@ class Support:
 
     def products(self, rows: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
         """``Σ_j coefficients_jc k(x_i, x_j)`` over the support, for some rows."""
+        size = self.rows_per_tile
+        starts = range(0, len(self.rows), size)
         weights = coefficients.astype(self.source.dtype)
-        open_tile = Tile(self.rows[len(self.tiles) * self.rows_per_tile :])
+        open_tile = Tile(self.rows[len(self.tiles) * size :])
 
-        def of_tile(block: tuple[int, int]) -> np.ndarray:
-            number = block[0] // self.rows_per_tile
+        def of_tile(start: int) -> np.ndarray:
+            number = start // size
             tile = self.tiles[number] if number < len(self.tiles) else open_tile
-            return tile.kernel(self.source, rows) @ weights[slice(*block)]
+            return tile.kernel(self.source, rows) @ weights[start : start + size]
 
         total = np.zeros((len(rows), coefficients.shape[1]))
-        for part in self.workers.map(of_tile, row_blocks(len(self.rows), self.rows_per_tile)):
+        for part in self.workers.map(of_tile, starts):
             total += part
         return total.astype(self.source.dtype)
 
@@ -143,12 +144,12 @@ class Support:
             self._close_tile()
 
     def _close_tile(self) -> None:
-        start = len(self.tiles) * self.rows_per_tile
-        tile = Tile(self.rows[start : start + self.rows_per_tile].copy())
+        size, start = self.rows_per_tile, len(self.tiles) * self.rows_per_tile
+        tile = Tile(self.rows[start : start + size].copy())
         if self.tiles_left > 0:
             self.tiles_left -= 1
             n_rows = self.source.n_rows
-            tile.values = np.empty((n_rows, self.rows_per_tile), self.source.dtype)
+            tile.values = np.empty((n_rows, size), self.source.dtype)
             tile.known = np.zeros(n_rows, bool)
         self.tiles.append(tile)
 
@@ -204,15 +205,15 @@ def solve(
 
     Ends when the duality gap is at most ``tol`` times the objective. Computing it costs about as
     much as an epoch, so it is checked after epochs that lie further and further apart. The monitor
-    is told an estimate of the objective that comes for free: from losses of rows when visited.
+    is called with ``support``, the number of rows with counts, and with an estimate of the
+    ``objective`` that costs nothing: from the losses of rows when they were visited.
     """
     support = Support(source, n_columns, cache_bytes, workers, rows_per_tile)
     squared_norms = np.zeros(n_columns)
-    orders = visit_orders(source.n_rows, sampling, rng)
+    orders = sampled_orders(source.n_rows, sampling, rng)
     history: list[tuple[int, float, float]] = []
-    number, steps, next_check, converged, stop = 0, 0, FIRST_CHECK, False, False
-    while not (converged or stop) and number < max_iter:
-        number += 1
+    steps, next_check, converged, epochs = 0, FIRST_CHECK, False, Epochs(max_iter, monitor)
+    for number in epochs:
         losses, order = np.zeros(n_columns), next(orders)
         for begin, end in row_blocks(len(order), rows_per_block):
             rows = order[begin:end]
@@ -225,17 +226,25 @@ def solve(
             steps += len(rows)
         norm = float(squared_norms.sum()) / (lambda_ * steps) ** 2
         estimate = 0.5 * lambda_ * norm + float(losses.sum()) / source.n_rows
-        stop = monitor is not None and monitor(
-            number, objective=estimate, support=float(len(support.rows))
-        )
-        if stop or number in (next_check, max_iter):
+        epochs.report(objective=estimate, support=float(len(support.rows)))
+        if number == next_check or epochs.ended:
             coefficients = _expansion(support, steps, lambda_, average)
             objective, gap = _certify(support, coefficients, target, costs, lambda_)
             history.append((number, objective, gap))
             converged = gap <= tol * objective
             next_check += -(-number // 2)
+        if converged:
+            break
     return KernelResult(
-        support.rows, coefficients, number, steps, objective, gap, converged, stop, history
+        support.rows,
+        coefficients,
+        number,
+        steps,
+        objective,
+        gap,
+        converged,
+        epochs.stopped,
+        history,
     )
 
 

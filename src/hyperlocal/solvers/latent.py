@@ -7,7 +7,6 @@ so training runs on one thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,14 +15,14 @@ from sklearn.utils.extmath import row_norms
 
 from .. import _core
 from ..data.rows import core_rows
+from ..runtime.progress import Monitor
 from ..runtime.threads import row_blocks
-from .visits import visit_order
+from .loop import Epochs
+from .visits import repeated_order
 
 NUMBERS_PER_BLOCK = 1 << 21
 STRIDE = 8  # models are padded with zeros to a multiple of this
 INITIAL_SPREAD = 0.1
-
-Monitor = Callable[..., bool]
 
 
 @dataclass(frozen=True)
@@ -83,8 +82,8 @@ def solve(
     n_passes : int
         Visits of each row in an epoch.
     rng : numpy Generator
-    monitor : callable, optional
-        Called after each epoch as ``monitor(number, loss=…)``; returns whether to stop.
+    monitor : Monitor, optional
+        Called after each epoch with the mean ``loss``.
 
     Returns
     -------
@@ -101,18 +100,18 @@ def solve(
     # With alpha below, no step shrinks the weights to less than nothing.
     step = 1 / (squared_length + alpha)
     history: list[tuple[int, float]] = []
-    number, stop = 0, False
-    while number < n_epochs and not stop:
+    epochs = Epochs(n_epochs, monitor)
+    for number in epochs:
         loss = _core.latent_epoch(
             rows, problem.target, problem.costs, weights, n_models, problem.q, alpha, step,
-            number * n_visits, n_epochs * n_visits, visit_order(n_rows, n_passes, rng),
+            (number - 1) * n_visits, n_epochs * n_visits, repeated_order(n_rows, n_passes, rng),
             int(rng.integers(2**63)), weights.copy(),
         )  # fmt: skip
-        number += 1
         history.append((number, loss / n_visits))
-        stop = monitor is not None and monitor(number, loss=history[-1][1])
+        epochs.report(loss=loss / n_visits)
     penalty = 0.5 * alpha * float(np.sum(np.square(weights, dtype=np.float64)))
-    return LatentResult(weights, number, history[-1][1] + penalty, stop, history)
+    objective = history[-1][1] + penalty
+    return LatentResult(weights, epochs.number, objective, epochs.stopped, history)
 
 
 def class_scores(X: Any, weights: np.ndarray, n_models: int, q: float) -> np.ndarray:

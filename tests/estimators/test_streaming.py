@@ -13,7 +13,9 @@ from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 
 from hyperlocal import LocalCodingSVC, LocallyLinearSVC
-from hyperlocal.estimators import streamed
+from hyperlocal.estimators.streaming import fit_to_stream
+from hyperlocal.model.local_model import ChainSettings
+from hyperlocal.solvers.training import Training
 
 
 def make_data(n_classes=2, n_rows=1_500, dtype=np.float64):
@@ -89,13 +91,17 @@ def test_any_blocks_and_threads():
         assert models[0].objective_ == other.objective_
 
 
-def test_a_sample_places_the_gate(monkeypatch):
+def test_a_sample_places_the_gate(workers):
     """With more rows than the sample, "auto" still means the number of anchors for all rows."""
-    monkeypatch.setattr(streamed, "ROWS_FOR_PRINCIPAL_AXES", 500)
     X, y = make_data(n_rows=4_000)
-    part = model().fit_stream(cut(X, y))
-    assert len(part.anchors_) == round(np.sqrt(4_000) / 4)
-    assert part.score(X, y) == pytest.approx(model().fit(X, y).score(X, y), abs=0.02)
+    training = Training(3.0, "squared_hinge")
+    part = fit_to_stream(
+        model(), ChainSettings(n_neighbors=4), training, cut(X, y), None, sample_rows=500
+    )
+    assert part.chain.n_anchors == round(np.sqrt(4_000) / 4)
+    scores = part.chain.trained(part.result.weights).scores(X, workers)
+    accuracy = np.mean((scores[:, 0] > 0) == y)
+    assert accuracy == pytest.approx(model().fit(X, y).score(X, y), abs=0.02)
 
 
 def test_by_stochastic_gradient():
