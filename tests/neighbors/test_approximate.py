@@ -31,7 +31,7 @@ class FakeIndex:
         return indices, np.sqrt(squared)
 
 
-def test_the_approximate_index_is_asked(monkeypatch):
+def test_the_approximate_index_is_used(monkeypatch):
     """An index is built with the seed, whatever the number of neighbors asked for."""
     monkeypatch.setitem(sys.modules, "pynndescent", types.SimpleNamespace(NNDescent=FakeIndex))
     X = make_rows(n_rows=60)

@@ -10,7 +10,7 @@ ONE_THREAD = Workers(1)
 
 
 def test_own_rows_are_left_out():
-    """A row is not its own neighbour, wherever it stands in the list."""
+    """A row is not its own neighbor, wherever it stands in the list."""
     X = np.array([[0.0], [0.0], [1.0], [3.0]])
     found = ExactSearch(X).query(X, 3, ONE_THREAD)
     left = without_self(found, np.arange(4))

@@ -54,7 +54,7 @@ def test_equal_distances_are_ordered_by_row(shift, drawn):
 
 @every_storage
 def test_tiles_blocks_and_threads_do_not_matter(dtype, storage):
-    """The answer is the same to the last bit however the work is cut."""
+    """The result is the same to the last bit however the work is cut."""
     X = make_rows(dtype, storage, n_rows=900, n_features=5)
     queries = make_rows(dtype, storage, n_rows=300, n_features=5, seed=1)
     whole = ExactSearch(X).query(queries, 9, ONE_THREAD)

@@ -159,7 +159,7 @@ def test_equal_rows():
 
 
 def test_verbose_writes_iterations(capsys):
-    """Each iteration is told on stderr."""
+    """Each iteration is written to stderr."""
     X, y = make_relevant(100)
     MEGM(random_state=0, max_iter=3, verbose=2).fit(X, y)
     assert "held_out_loss" in capsys.readouterr().err

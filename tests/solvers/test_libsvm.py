@@ -40,7 +40,7 @@ def test_the_gap_is_small(n_classes):
 
 
 def test_a_column_of_one_label():
-    """Where all rows have one label, that is the answer."""
+    """Where all rows have one label, that is every score."""
     X, _ = labelled_rows()
     labels = np.column_stack([np.ones(60), -np.ones(60)])
     kernel = libsvm.make_kernel("rbf", 1.0, 3, X)

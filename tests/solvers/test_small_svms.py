@@ -213,11 +213,11 @@ def test_cached_models_of_dense_and_sparse_rows_agree(kernel):
     X, target, costs, queries, _ = make_task(3)
     scores = []
     for kind in (np.asarray, sp.csr_array):
-        rows, asked = kind(X), kind(queries)
+        rows, points = kind(X), kind(queries)
         solver = NeighborhoodSolver(rows, target, costs, 3, make_options(kernel))
         models, _ = solver.train(rows, ExactSearch(rows).query(rows, 14, ONE_THREAD), ONE_THREAD)
-        nearest = ExactSearch(rows).query(asked, 2, ONE_THREAD).indices[:, 1]
-        scores.append(solver.center_scores(models, asked, nearest, ONE_THREAD))
+        nearest = ExactSearch(rows).query(points, 2, ONE_THREAD).indices[:, 1]
+        scores.append(solver.center_scores(models, points, nearest, ONE_THREAD))
     np.testing.assert_allclose(*scores, atol=1e-5)
 
 

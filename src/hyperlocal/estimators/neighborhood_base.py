@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.arguments import check_choice, check_flag, check_n_jobs, check_number, make_generator
 from ..data.checks import check_known_classes, check_labelled_rows, check_rows, warn_about_scales
-from ..data.labelled import LabelledRows, merge_equal_rows
-from ..data.rows import canonical, stored_as
+from ..data.labelled import LabelledRows, join_rows, merge_equal_rows
+from ..data.rows import stored_as
 from ..kernels import GAMMAS, Kernel, check_kernel, gamma_value
 from ..model.multiclass import as_decisions, predicted_codes
 from ..neighbors.search import ALGORITHMS, make_search
 from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
 from ..runtime.threads import Workers
 from ..solvers.small_svms import KERNELS, SvmOptions
-from .neighborhood_models import CachedSvms, QuerySvms, scores_in_blocks
+from .neighborhood_models import CachedSvms, QuerySvms, scores_in_blocks, warn_if_unsolved
 from .neighborhood_sizes import best_size, check_sizes, leave_one_out_accuracy, sizes_for
 
 
@@ -117,10 +115,11 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         if is_first:
             self._start(data)
             return self
-        new = self._mapped_data(_with_rows(data, stored_as(data.X, *self._storage)))
-        joined = merge_equal_rows(_joined(self.model_.rows, new), keep_order=True)
+        data = replace(data, X=stored_as(data.X, *self._storage))
+        joined = join_rows(self.model_.rows, self._mapped_data(data))
         with Workers(self.n_jobs) as workers:
-            self._settle(joined, make_generator(self.random_state), workers)
+            rng = make_generator(self.random_state)
+            self._settle(merge_equal_rows(joined, keep_order=True), rng, workers)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -226,7 +225,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         model: QuerySvms | CachedSvms = svms
         if self.cache_neighborhoods:
             model, n_unsolved = CachedSvms.train(svms, float(self.low_margin), workers)
-            _warn_if_unsolved(n_unsolved, svms.options)
+            warn_if_unsolved(n_unsolved, svms.options)
         self.n_neighbors_, self.leave_one_out_accuracy_ = svms.n_neighbors, accuracy
         self.centers_ = model.centers if isinstance(model, CachedSvms) else None
         self.classes_, self.n_iter_, self.model_ = data.classes, 1, model
@@ -238,7 +237,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         return SvmOptions(kernel, is_local, float(self.tol), int(self.max_iter))
 
     def _mapped_data(self, data: LabelledRows) -> LabelledRows:
-        return _with_rows(data, self._mapped(data.X))
+        return replace(data, X=self._mapped(data.X), origin=None)
 
     # ---- prediction ----------------------------------------------------------------------------
 
@@ -253,29 +252,5 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
                 return self.model_.scores(self._mapped(X[part]), workers, *values)
 
             scores, n_unsolved = scores_in_blocks(score, X.shape[0])
-        _warn_if_unsolved(n_unsolved, self.model_.options)
+        warn_if_unsolved(n_unsolved, self.model_.options)
         return as_decisions(scores)
-
-
-def _warn_if_unsolved(n_unsolved: int, options: SvmOptions) -> None:
-    if n_unsolved:
-        warnings.warn(
-            f"{n_unsolved} local SVMs were stopped after max_iter={options.max_iter} steps before "
-            "they converged; raise max_iter or tol, lower C, or scale the rows.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
-
-
-def _with_rows(data: LabelledRows, X: Any) -> LabelledRows:
-    return LabelledRows(X, data.target, data.classes, data.sample_weight)
-
-
-def _joined(old: LabelledRows, new: LabelledRows) -> LabelledRows:
-    X = sp.vstack([old.X, new.X], format="csr") if sp.issparse(old.X) else np.vstack([old.X, new.X])
-    return LabelledRows(
-        canonical(X),
-        np.concatenate([old.target, new.target]),
-        old.classes,
-        np.concatenate([old.sample_weight, new.sample_weight]),
-    )

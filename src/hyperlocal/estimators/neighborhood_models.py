@@ -7,12 +7,14 @@ the training rows.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 
 from ..data.labelled import LabelledRows
 from ..data.rows import take_rows
@@ -238,3 +240,14 @@ def scores_in_blocks(
     blocks = row_blocks(n_queries, queries_per_block)
     scores, n_unsolved = zip(*(score(slice(*block)) for block in blocks), strict=True)
     return np.concatenate(scores), sum(n_unsolved)
+
+
+def warn_if_unsolved(n_unsolved: int, options: SvmOptions) -> None:
+    """Warn of SVMs that did not converge."""
+    if n_unsolved:
+        warnings.warn(
+            f"{n_unsolved} local SVMs were stopped after max_iter={options.max_iter} steps before "
+            "they converged; raise max_iter or tol, lower C, or scale the rows.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
-from ..data.arguments import check_choice, check_n_jobs, check_number, make_generator
+from ..data.arguments import check_auto, check_n_jobs, check_number, make_generator
 from ..data.checks import check_labelled_rows, check_rows
 from ..data.labelled import LabelledRows
-from ..data.rows import stored_as, take_rows
+from ..data.rows import stored_as
 from ..data.splits import split_held_out
 from ..model.multiclass import as_columns, as_decisions, predicted_codes
 from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
 from .locally_linear import LocallyLinearSVC
+from .looks import best_low_margin, check_looks, check_scores, fit_look, looked_again
 from .neighborhood import NeighborhoodSVC
-from .neighborhood_base import NeighborhoodClassifier
-from .neighborhood_models import candidate_classes
 
-# What low_margin="auto" chooses from besides 0, and what it is for too few rows to choose by.
-LOW_MARGINS = (0.5, 1.0)
+# What low_margin="auto" is for too few rows to choose by.
 USUAL_LOW_MARGIN = 0.5
 
 
@@ -130,10 +127,11 @@ class SecondLookSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         is_weighted = sample_weight is not None or self.class_weight is not None
         rng = make_generator(self.random_state)
         with EpochMonitor(self, 2, self.verbose, task="look") as monitor:
-            first = self._fit_first(data, is_weighted)
+            first = self._fitted(data, is_weighted, 0)
+            check_scores(first, data)
             monitor(1)
             low_margin = self._choose_low_margin(data, is_weighted, rng)
-            second = self._fit_look(self._looks()[1], data, is_weighted)
+            second = self._fitted(data, is_weighted, 1)
             monitor(2, low_margin=low_margin)
         self._storage = data.X.dtype.name, sp.issparse(data.X)
         self.first_look_, self.second_look_, self.low_margin_ = first, second, low_margin
@@ -154,7 +152,7 @@ class SecondLookSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "classes_")
         X = stored_as(check_rows(self, X, reset=False), *self._storage)
         scores = as_columns(self.first_look_.decision_function(X))
-        return as_decisions(_looked_again(scores, X, self.second_look_, self.low_margin_))
+        return as_decisions(looked_again(scores, X, self.second_look_, self.low_margin_))
 
     def predict(self, X: Any) -> np.ndarray:
         """Predicted class labels of rows."""
@@ -177,62 +175,18 @@ class SecondLookSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         )
 
     def _check_arguments(self) -> None:
-        first, second = self._looks()
-        if isinstance(first, type) or not hasattr(first, "decision_function"):
-            raise TypeError(
-                "first_look must be None or a classifier with a decision_function, such as "
-                f"LocallyLinearSVC(), not {first!r}."
-            )
-        if not isinstance(second, NeighborhoodClassifier):
-            raise TypeError(
-                "second_look must be None, a NeighborhoodSVC or an AdaptiveNeighborhoodSVC, not "
-                f"{second!r}."
-            )
-        if second.cache_neighborhoods:
-            raise ValueError(
-                "second_look must have cache_neighborhoods=False: its SVMs are trained between the "
-                "classes that the first look leaves, which cached models are not."
-            )
-        if isinstance(self.low_margin, str):
-            check_choice("low_margin", self.low_margin, ["auto"])
-        else:
-            check_number("low_margin", self.low_margin, inclusive=True)
+        check_looks(*self._looks())
+        check_auto("low_margin", self.low_margin, inclusive=True)
         check_n_jobs(self.n_jobs)
         if not isinstance(self.verbose, bool):
             check_number("verbose", self.verbose, integer=True, inclusive=True)
 
-    def _fit_first(self, data: LabelledRows, is_weighted: bool) -> Any:
-        first = self._looks()[0]
-        if is_weighted and not has_fit_parameter(first, "sample_weight"):
-            raise ValueError(
-                f"first_look={type(first).__name__} takes no sample_weight; give a classifier that "
-                "does, or leave out sample_weight and class_weight."
-            )
-        first = self._fit_look(first, data, is_weighted)
-        shape, n_classes = np.shape(first.decision_function(data.X[:1])), len(data.classes)
-        if shape != ((1,) if n_classes == 2 else (1, n_classes)):
-            raise ValueError(
-                "first_look must have one score per class (one in all for two classes), but its "
-                f"decision_function returns an array of shape {shape} for one row of "
-                f"{n_classes} classes."
-            )
-        return first
-
-    def _fit_look(self, look: Any, data: LabelledRows, is_weighted: bool, **changes: Any) -> Any:
-        """A fitted clone, with the changes, and with the seed and threads that it has none of.
-
-        Its labels are indices of classes. Weights are passed if there are any: a pipeline, for one,
-        takes none.
-        """
-        look = clone(look)
-        own = look.get_params(deep=False)
-        if own.get("random_state", 0) is None:
-            changes["random_state"] = self.random_state
-        if isinstance(look, NeighborhoodClassifier) and look.n_jobs is None:
+    def _fitted(self, data: LabelledRows, is_weighted: bool, number: int, **changes: Any) -> Any:
+        """The first or second look (0 or 1), fitted."""
+        look = self._looks()[number]
+        if number == 1 and look.n_jobs is None:
             changes["n_jobs"] = self.n_jobs
-        look.set_params(**{name: value for name, value in changes.items() if name in own})
-        weights = {"sample_weight": data.sample_weight} if is_weighted else {}
-        return look.fit(data.X, data.target, **weights)
+        return fit_look(look, data, is_weighted, self.random_state, **changes)
 
     def _choose_low_margin(
         self, data: LabelledRows, is_weighted: bool, rng: np.random.Generator
@@ -245,40 +199,5 @@ class SecondLookSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         train, test = parts
         with warnings.catch_warnings():  # what there is to warn of, the fit to all rows warns of
             warnings.simplefilter("ignore")
-            first, second = (
-                self._fit_look(look, train, is_weighted, verbose=False) for look in self._looks()
-            )
-            scores = as_columns(first.decision_function(test.X))
-            return _best_low_margin(scores, second, test)
-
-
-def _looked_again(
-    scores: np.ndarray, X: Any, second_look: NeighborhoodClassifier, low_margin: float
-) -> np.ndarray:
-    """Scores in which rows of a low margin have those of the second look."""
-    candidates = candidate_classes(scores, low_margin)
-    low = np.flatnonzero(candidates.sum(axis=1) > 1)
-    if not len(low):
-        return scores
-    scores = scores.copy()
-    again = second_look.decision_between(take_rows(X, low), candidates[low])
-    scores[low] = as_columns(again)
-    return scores
-
-
-def _best_low_margin(
-    scores: np.ndarray, second_look: NeighborhoodClassifier, test: LabelledRows
-) -> float:
-    """The margin that lowers the error most, less a standard error; 0 where none does."""
-
-    def costs(low_margin: float) -> np.ndarray:
-        predicted = predicted_codes(_looked_again(scores, test.X, second_look, low_margin))
-        return test.sample_weight * (predicted != test.target)
-
-    best, most, alone = 0.0, 0.0, costs(0.0)
-    for low_margin in LOW_MARGINS:
-        gains = alone - costs(low_margin)
-        gain = float(gains.sum()) - math.sqrt(float(gains @ gains))
-        if gain > most:
-            best, most = low_margin, gain
-    return best
+            first, second = (self._fitted(train, is_weighted, i, verbose=False) for i in (0, 1))
+            return best_low_margin(first, second, test)

@@ -148,12 +148,12 @@ def nearest_of_lists(
     """
     n_queries = queries.shape[0]
     found = Neighbors.empty(n_queries, k, rows.dtype)
-    among, asked = core_rows(rows), core_rows(queries)
+    among, points = core_rows(rows), core_rows(queries)
 
     def search_block(block: tuple[int, int]) -> None:
         part = slice(*block)
         _core.nearest_of_lists(
-            among, asked, *block, lists[part], found.indices[part], found.distances[part]
+            among, points, *block, lists[part], found.indices[part], found.distances[part]
         )
 
     workers.map(search_block, row_blocks(n_queries, FEWEST_QUERIES_PER_BLOCK))

@@ -276,10 +276,10 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """After how many iterations rows that were held out are predicted best."""
         share = min(self.validation_fraction, MOST_VALIDATION_ROWS / len(data.target))
         is_held_out = hold_out(data.target, share, rng)
-        kept, held_out = np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
-        if not len(held_out) or len(np.unique(data.target[kept])) < 2:
+        train, held_out = np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
+        if not len(held_out) or len(np.unique(data.target[train])) < 2:
             return self.max_iter, False
-        run = self._descent(part_of(data, kept), start, workers, monitor)
+        run = self._descent(part_of(data, train), start, workers, monitor)
         return run.descend(self.max_iter, part_of(data, held_out), self.n_iter_no_change), True
 
     def _descent(

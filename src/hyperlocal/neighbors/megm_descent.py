@@ -1,7 +1,7 @@
 """MEGM's problem: a linear map in which the other rows predict each row's class.
 
 With ``z = A x``, each row is predicted from all others by ``ŷ_i = Σ_j P_ij y_j`` over one-hot
-classes, ``P_i`` the softmax of ``−‖z_i − z_j‖²`` over ``j ≠ i``, and ``A`` minimises
+classes, ``P_i`` the softmax of ``−‖z_i − z_j‖²`` over ``j ≠ i``, and ``A`` minimizes
 ``L = Σ_i ‖ŷ_i − y_i‖²/N``:
 
     G_ij = (2/N) P_ij (r_i·y_j − r_i·ŷ_i),  r = ŷ − y;   rows of G sum to zero
@@ -89,8 +89,8 @@ class Descent:
                 facts["held_out_loss"] = loss
                 if loss < best_loss:
                     best, best_loss = self.n_iter, loss
-            asked = self.monitor(self.n_iter, **facts)
-            if asked or (held_out is not None and self.n_iter - best >= patience):
+            stop = self.monitor(self.n_iter, **facts)
+            if stop or (held_out is not None and self.n_iter - best >= patience):
                 self.converged = True
                 raise _Stop
 

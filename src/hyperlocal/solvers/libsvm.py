@@ -2,7 +2,7 @@
 
     max_α Σ_i α_i − ½ Σ_ij α_i α_j y_i y_j K_ij,   0 ≤ α_i ≤ C_i,   Σ_i α_i y_i = 0
 
-The last constraint means that the bias is not penalised, unlike in the linear solvers. The Gram
+The last constraint means that the bias is not penalized, unlike in the linear solvers. The Gram
 matrix is held whole: for small data.
 """
 
@@ -76,7 +76,7 @@ class KernelResult:
 def solve(gram: np.ndarray, labels: np.ndarray, costs: np.ndarray, tol: float) -> KernelResult:
     """One SVM per column of ``labels`` (±1), with a hinge loss of cost ``costs`` per row.
 
-    A column of one label only is answered with that label.
+    The score of a column of one label only is that label.
     """
     n_rows, n_columns = labels.shape
     coef, intercept = np.zeros((n_rows, n_columns)), np.zeros(n_columns)
