@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src cpp -type f -not -name '*.pyc')
 
-.PHONY: compare test docs lint format clean
+.PHONY: compare test test-data docs lint format clean
 
 compare: $(VENV)/.installed
 	$(BIN)/hyperlocal compare
@@ -15,6 +15,10 @@ test: $(VENV)/.installed-test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n 2 -q
+
+# The real benchmark sets, in the folder that HYPERLOCAL_DATA names.
+test-data: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -q -m data tests
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html

@@ -18,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 
-from common import Row, argument_parser, environment, print_table, rounded, timed, write_result
 from hyperlocal.gates.anchors import choose_anchors
 from hyperlocal.gates.gate import fit_gate
 from hyperlocal.maps.base import FeatureMap
@@ -26,6 +25,8 @@ from hyperlocal.maps.quadratic import QuadraticMap
 from hyperlocal.model.lifting import LiftedRows
 from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import Problem, dual
+
+from .common import Row, argument_parser, environment, print_table, rounded, timed, write_result
 
 N_NEIGHBORS = 8
 # Epochs before those that are timed: in the first ones nearly every α changes.

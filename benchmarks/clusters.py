@@ -22,14 +22,15 @@ from distributed import Client
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-from common import Row, argument_parser, environment, print_table, rounded, write_result
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.dask import KEEP_MEMORY, DaskLocallyLinearSVC
 from hyperlocal.data.checks import check_labelled_rows
 from hyperlocal.datasets import load_dataset
 from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import dual
-from scaling import make_rows
+
+from .common import Row, argument_parser, environment, print_table, rounded, write_result
+from .scaling import make_rows
 
 N_COMPONENTS = 50
 N_CENTRES, N_DIMENSIONS = 40, 20

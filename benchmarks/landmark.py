@@ -1,10 +1,10 @@
 """LandmarkSVC and ClusteredSVC: accuracy, what soft clusters and stages add, and speed.
 
-    python benchmarks/landmark.py accuracy [SET …]   # against the papers' figures
-    python benchmarks/landmark.py ablation [SET …]   # soft_clusters, n_stages
-    python benchmarks/landmark.py toys               # XOR and the Swiss roll, as in figures 1 and 2
-    python benchmarks/landmark.py race               # the dual solver and LIBLINEAR, same problem
-    python benchmarks/landmark.py speed              # a fit to MNIST and LIBLINEAR's linear SVM
+    python -m benchmarks.landmark accuracy [SET …]   # against the papers' figures
+    python -m benchmarks.landmark ablation [SET …]   # soft_clusters, n_stages
+    python -m benchmarks.landmark toys               # XOR and the Swiss roll, as in figures 1 and 2
+    python -m benchmarks.landmark race               # the dual solver and LIBLINEAR, same problem
+    python -m benchmarks.landmark speed              # a fit to MNIST and LIBLINEAR's linear SVM
 
 Whatever is chosen (C, the loss, λ, the kind of landmarks, neighbours) is chosen on held-out
 training rows, one argument after the other, from the same values for every set; then one fit to all
@@ -37,7 +37,16 @@ from sklearn.model_selection import (
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from common import (
+from hyperlocal import ClusteredSVC, LandmarkSVC
+from hyperlocal.data.rows import core_rows
+from hyperlocal.datasets import load_dataset, make_spiral, make_xor
+from hyperlocal.gates.clusters import fit_clusters
+from hyperlocal.maps.landmarks import LandmarkMap, choose_landmarks
+from hyperlocal.model.lifting import LiftedRows
+from hyperlocal.runtime.threads import Workers
+from hyperlocal.solvers import Problem, SolverResult, dual
+
+from .common import (
     Row,
     argument_parser,
     environment,
@@ -48,14 +57,6 @@ from common import (
     timed_in_turns,
     write_result,
 )
-from hyperlocal import ClusteredSVC, LandmarkSVC
-from hyperlocal.data.rows import core_rows
-from hyperlocal.datasets import load_dataset, make_spiral, make_xor
-from hyperlocal.gates.clusters import fit_clusters
-from hyperlocal.maps.landmarks import LandmarkMap, choose_landmarks
-from hyperlocal.model.lifting import LiftedRows
-from hyperlocal.runtime.threads import Workers
-from hyperlocal.solvers import Problem, SolverResult, dual
 
 SPLIT_SEED = 2_026
 # Shares of rows for testing where there is no standard split, as in the LLC-SAPL paper.

@@ -10,7 +10,7 @@ Linear: a9a and IJCNN1 as CSR rows, hinge loss, C = 1. The optimum is found by S
 tolerance; each contender is then run with ever more epochs (or ever smaller tolerances) until its
 objective is within 0.1 % of it, and that run is timed.
 
-    python benchmarks/pegasos.py [kernel | linear] [--sets NAME …]
+    python -m benchmarks.pegasos [kernel | linear] [--sets NAME …]
 
 Every part and set has a result of its own, ``pegasos_PART_SET``.
 """
@@ -28,7 +28,10 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC, LinearSVC
 
-from common import (
+from hyperlocal import SDCASVC, KernelPegasosSVC, PegasosSVC
+from hyperlocal.datasets import load_dataset
+
+from .common import (
     Row,
     argument_parser,
     environment,
@@ -38,8 +41,6 @@ from common import (
     timed_in_turns,
     write_result,
 )
-from hyperlocal import SDCASVC, KernelPegasosSVC, PegasosSVC
-from hyperlocal.datasets import load_dataset
 
 # The paper's test errors of Pegasos, in percent.
 PAPER = {"a9a": 15.5, "usps": 0.457, "mnist": 0.6}

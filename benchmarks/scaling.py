@@ -17,7 +17,12 @@ from itertools import product
 
 import numpy as np
 
-from common import (
+from hyperlocal import LocallyLinearSVC
+from hyperlocal.estimators import chain
+from hyperlocal.model import local_model
+from hyperlocal.solvers import dual
+
+from .common import (
     MEGABYTE,
     Row,
     argument_parser,
@@ -30,9 +35,6 @@ from common import (
     timed,
     write_result,
 )
-from hyperlocal import LocallyLinearSVC
-from hyperlocal.estimators import base, local_model
-from hyperlocal.solvers import dual
 
 N_FEATURES = 20
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -45,10 +47,10 @@ LABEL_NOISE = 0.02
 ROWS_PER_BLOCK = 10_000
 TOLERANCE = 1e-3
 STAGES = {
-    "checks s": (base, "check_labelled_rows"),
-    "anchors s": (base, "choose_anchors"),
-    "gate s": (base, "fit_gate"),
-    "codes s": (local_model.LocalModel, "_encode"),
+    "checks s": (chain, "check_labelled_rows"),
+    "anchors s": (local_model, "choose_anchors"),
+    "gate s": (local_model, "fit_gate"),
+    "codes s": (local_model.LocalModel, "encode"),
     "epochs s": (dual.Descent, "run_epoch"),
     "full checks s": (dual.Descent, "check"),
 }

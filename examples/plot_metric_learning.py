@@ -1,8 +1,9 @@
 """
-A metric that forgets features that do not matter
-=================================================
+A metric that ignores irrelevant features
+==========================================
 
-Nearest neighbours suffer from features that say nothing of the label: they count in every distance.
+Nearest neighbors suffer from features that are independent of the label: they count in every
+distance.
 :class:`~hyperlocal.MEGM` learns a linear map in which they do not. We add features of pure noise to
 the wines of scikit-learn and compare local SVMs in the plain metric (LSVM) and in the learned one
 (LASVM).
@@ -24,7 +25,7 @@ n_noise = [0, 20, 40, 80, 160]
 
 
 def accuracy(method, count):
-    """Percentage of right rows by cross-validation, with so many features of noise."""
+    """Cross-validated accuracy in percent, with this many features of noise."""
     rows = np.hstack([X, noise[:, :count]])
     return 100 * cross_val_score(method(random_state=0), rows, y, cv=folds).mean()
 

@@ -45,7 +45,7 @@ ESTIMATORS = [
     RelevanceScaler(random_state=0),
     LocalCodingSVC(**FEW),
     SupervisedAnchorSVC(anchor_epochs=1, **FEW),
-    SupervisedAnchorSVC(anchor_epochs=1, anchor_solver="sgd", **FEW),
+    SupervisedAnchorSVC(anchor_epochs=1, solver="sgd", **FEW),
     LandmarkSVC(3, random_state=0),
     LandmarkSVC(
         3, n_stages=2, keep_if_better=False, soft_clusters=True, n_neighbors=2, random_state=0
@@ -99,6 +99,7 @@ def test_saved_models_need_no_foreign_trust(estimator):
 
 
 def test_every_estimator_is_tried():
-    """The list above has all public names."""
+    """The list above has all public estimators."""
     tried = {type(estimator).__name__ for estimator in ESTIMATORS}
-    assert set(hyperlocal.__all__) <= tried
+    public = {name for name in hyperlocal.__all__ if isinstance(getattr(hyperlocal, name), type)}
+    assert public <= tried

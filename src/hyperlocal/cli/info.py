@@ -6,6 +6,9 @@ import argparse
 import os
 from typing import Any
 
+from ..export.sizes import count_numbers
+from ..runtime.versions import installation
+from .model_file import load
 from .options import Command, print_facts, print_json
 
 CLASSES_SHOWN = 10
@@ -16,14 +19,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "model",
         nargs="?",
         metavar="MODEL",
-        help="a file that hyperlocal fit wrote (default: show versions and platform)",
+        help="a file that hyperlocal fit wrote (default: print versions and platform)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from ..runtime.versions import installation
-
     facts = installation() if arguments.model is None else _model_facts(arguments.model)
     if arguments.json:
         print_json({name.replace(" ", "_"): value for name, value in facts.items()})
@@ -33,9 +34,6 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _model_facts(path: str) -> dict[str, Any]:
-    from ..export.sizes import count_numbers
-    from .model_file import load
-
     stored = load(path)
     about, model = stored.about, stored.model
     facts = {
@@ -70,7 +68,7 @@ def _in_words(value: Any) -> str:
 
 
 COMMAND = Command(
-    "tell versions, platform and the compiled core in use, or what a model file holds",
+    "print versions, platform and the compiled core in use, or what a model file holds",
     _add_arguments,
     _run,
 )

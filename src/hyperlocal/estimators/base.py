@@ -7,6 +7,7 @@ scores and the linear model at a row. These classes turn it into scikit-learn's 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data.arguments import check_n_jobs, check_number
 from ..data.checks import check_rows
-from ..model.explaining import ExplainedModel, explain_rows
-from ..model.explanation import Explanation, Explanations
+from ..model.explaining import ExplainedModel, explain_rows, input_names
+from ..model.explanation import Explanation, Explanations, LocalRows
 from ..model.local_model import LocalModel
 from ..model.multiclass import as_decisions, predicted_codes
 from ..runtime.threads import Workers
@@ -73,11 +74,26 @@ class LocalClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_rows, n_columns, n_features)
             One column per class, or one column for two classes.
         """
-        return self._local_parts(X, "coef")
+        return np.concatenate([block.coef for block in self.local_rows(X)])
 
     def local_intercept(self, X: Any) -> np.ndarray:
         """The exact intercept at each row, ``(n_rows, n_columns)``; see :meth:`local_coef`."""
-        return self._local_parts(X, "intercept")
+        return np.concatenate([block.intercept for block in self.local_rows(X)])
+
+    def local_rows(self, X: Any) -> Iterator[LocalRows]:
+        """The linear model at each row and the values that it weights, in blocks of rows.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+
+        Yields
+        ------
+        LocalRows
+        """
+        X = self._checked_rows(X)
+        with Workers(self.n_jobs) as workers:
+            yield from self._explained_model().local_rows(X, workers)
 
     def explain(self, X: Any) -> Explanation | Explanations:
         """What each feature contributes to the scores of rows, and where the prediction changes.
@@ -112,11 +128,9 @@ class LocalClassifier(ClassifierMixin, BaseEstimator):
         """
         X, index = _as_rows(X)
         X = self._checked_rows(X)
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            names = np.array([f"x{i}" for i in range(self.n_features_in_)], dtype=object)
+        names, model = input_names(self), self._explained_model()
         with Workers(self.n_jobs) as workers:
-            found = explain_rows(self._explained_model(), X, self.classes_, names, workers)
+            found = explain_rows(model, X, self.classes_, names, workers)
         return found[0] if len(found) == 1 else Explanations(found, index)
 
     def _row_scores(self, X: Any) -> np.ndarray:
@@ -124,12 +138,6 @@ class LocalClassifier(ClassifierMixin, BaseEstimator):
         X = self._checked_rows(X)
         with Workers(self.n_jobs) as workers:
             return self._explained_model().scores(X, workers)
-
-    def _local_parts(self, X: Any, part: str) -> np.ndarray:
-        X = self._checked_rows(X)
-        with Workers(self.n_jobs) as workers:
-            blocks = self._explained_model().local_rows(X, workers)
-            return np.concatenate([getattr(block, part) for block in blocks])
 
     def _explained_model(self) -> ExplainedModel:
         """The model that takes checked rows; ``model_`` unless something comes before it."""

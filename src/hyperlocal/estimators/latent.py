@@ -11,6 +11,7 @@ import numpy as np
 from ..data.arguments import check_number
 from ..data.checks import check_values
 from ..data.labelled import LabelledRows
+from ..maps.plain import Step
 from ..runtime.threads import Workers, row_blocks
 from ..solvers import latent
 from .learned_gate import (
@@ -21,7 +22,7 @@ from .learned_gate import (
     is_auto,
     passes_per_epoch,
 )
-from .old_local_model import NUMBERS_PER_EXPLANATION_BLOCK
+from .old_local_model import NUMBERS_PER_EXPLANATION_BLOCK, LearnedModel
 
 FIRST_MODELS, FIRST_ALPHA = 48, 1e-4
 MODELS = (8, 48, 96)
@@ -206,6 +207,12 @@ class LatentLocallyLinearSVC(LearnedGateClassifier):
         return models, gates[0, best, models], gates[0, best, models] * said
 
     # ---- fitted attributes ---------------------------------------------------------------------
+
+    @property
+    def model_(self) -> Any:
+        """The fitted weights."""
+        step = Step("latent", {"weights": self._weights, "exponent": float(self._exponent)})
+        return LearnedModel(self._feature_map, self._weights, step)
 
     @property
     def _weights(self) -> np.ndarray:  # type: ignore[override]

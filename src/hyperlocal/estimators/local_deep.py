@@ -13,6 +13,7 @@ from ..data.checks import check_values
 from ..data.labelled import LabelledRows
 from ..data.rows import core_rows
 from ..gates import tree as trees
+from ..maps.plain import Step
 from ..runtime.threads import Workers, row_blocks
 from ..solvers import trees as local_deep
 from .learned_gate import (
@@ -23,7 +24,7 @@ from .learned_gate import (
     is_auto,
     passes_per_epoch,
 )
-from .old_local_model import NUMBERS_PER_EXPLANATION_BLOCK
+from .old_local_model import NUMBERS_PER_EXPLANATION_BLOCK, LearnedModel
 
 DEEPEST = 16
 FIRST_DEPTH, FIRST_ALPHA = 4, 1e-3
@@ -246,6 +247,15 @@ class LocalDeepSVC(LearnedGateClassifier):
         return paths[0], gates[0], gates[0] * said
 
     # ---- fitted attributes ---------------------------------------------------------------------
+
+    @property
+    def model_(self) -> Any:
+        """The fitted trees."""
+        fitted = self.tree_ if isinstance(self.tree_, list) else [self.tree_]
+        names = ("routes", "gates", "weights")
+        parts = {name: np.stack([getattr(tree, name) for tree in fitted]) for name in names}
+        step = Step("tree", {**parts, "depth": int(self.depth_)})
+        return LearnedModel(self._feature_map, self._weights, step)
 
     @property
     def _weights(self) -> np.ndarray:  # type: ignore[override]

@@ -7,6 +7,7 @@ follows from ``f_c(x) = Σ_j γ_j(x) (w_jc · φ(x) + b_jc)``.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,12 @@ from ..gates.code_on import CodeOn
 from ..gates.codes import Codes
 from ..gates.gate import Gate
 from ..maps.base import FeatureMap
+from ..maps.plain import Step, scaling
 from ..model.boundary import first_changes
-from ..model.explanation import BoundaryPoint, Explanation, Explanations
+from ..model.explanation import BoundaryPoint, Explanation, Explanations, LocalRows
 from ..model.lifting import LiftedRows
+from ..model.local_model import Bias
+from ..model.local_model import LocalModel as FittedChain
 from ..model.multiclass import as_decisions, best_and_rival, margins_over_rival, predicted_codes
 from ..runtime.threads import Workers, row_blocks
 
@@ -40,8 +44,64 @@ def _loss_is_log(estimator: Any) -> bool:
     return True
 
 
+class StackedMap(FeatureMap):
+    """Mapped rows and the scaled scores of an earlier model: its plain form only."""
+
+    explains_input = False
+
+    def __init__(self, base: FeatureMap, earlier: FittedChain, scale: float):
+        super().__init__(base.n_features_in)
+        self.base, self.earlier, self.scale = base, earlier, scale
+
+    def feature_names(self, names: np.ndarray) -> np.ndarray:
+        return self.base.feature_names(names)
+
+    def plain(self) -> list[Step]:
+        scores = [self.earlier.plain(), scaling(self.scale)]
+        return [Step("beside", {"branches": [self.base.plain(), scores]})]
+
+
+@dataclass(frozen=True)
+class LearnedModel:
+    """What export needs of models whose gate is learned."""
+
+    feature_map: FeatureMap
+    weights: np.ndarray
+    step: Step
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.weights.dtype
+
+    @property
+    def coef(self) -> np.ndarray:
+        return self.weights[..., :-1]
+
+    def plain(self) -> Step:
+        return self.step
+
+
 class LocalModel(ClassifierMixin, BaseEstimator):
     """Prediction and explanation by a gate, a feature map and weights."""
+
+    @property
+    def model_(self) -> Any:
+        """The fitted chain."""
+        if getattr(self, "_uses_kernel", False):
+            raise AttributeError("a model with a kernel has no local linear models.")
+        space, bias = self._code_space, Bias(self._bias, self._shared_bias)
+        feature_map = self._feature_map
+        for stage in getattr(self, "_earlier", []):
+            chain = FittedChain(feature_map, space, stage.gate, bias, False, stage.weights)
+            feature_map = StackedMap(self._feature_map, chain, float(stage.scale))
+        return FittedChain(
+            feature_map, space, self._gate, bias, bool(self._unit_rows), self._weights
+        )
+
+    def local_rows(self, X: Any) -> Iterator[LocalRows]:
+        """The linear model at each row, in row blocks."""
+        for coef, values, intercept in self._contributions_of(self._check_fitted_rows(X)):
+            yield LocalRows(coef, intercept, values, lambda best: ())
 
     _gate: Gate
     _feature_map: FeatureMap
@@ -212,7 +272,7 @@ class LocalModel(ClassifierMixin, BaseEstimator):
                     anchor_weights=weights,
                     anchor_contributions=spoken,
                     values=values[i],
-                    runner_up=self.classes_[second[i]],
+                    rival=self.classes_[second[i]],
                     boundary=point,
                 )
             )
@@ -244,7 +304,8 @@ class LocalModel(ClassifierMixin, BaseEstimator):
         def predict(points: np.ndarray) -> np.ndarray:
             return predicted_codes(self._row_scores(points))
 
-        distances, labels = first_changes(predict, rows, normals, REACH * linear)
+        own = predicted_codes(scores)
+        distances, labels = first_changes(predict, rows, own, normals, REACH * linear)
         found = np.isfinite(distances)
         distances[~found] = linear[~found]
         points: list[BoundaryPoint | None] = []
@@ -329,7 +390,7 @@ class LocalModel(ClassifierMixin, BaseEstimator):
 def _towards(
     coef: np.ndarray, scores: np.ndarray, best: np.ndarray, second: np.ndarray
 ) -> np.ndarray:
-    """Directions that raise the runner-up's score above the best, by the local weights."""
+    """Directions that raise the rival's score above the best, by the local weights."""
     if scores.shape[1] == 1:
         return np.where(best == 1, -1.0, 1.0)[:, None] * coef[:, 0]
     rows = np.arange(len(scores))

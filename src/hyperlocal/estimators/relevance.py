@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data.arguments import check_number
 from ..data.checks import check_labelled_rows, check_rows
+from ..maps.plain import Step, scaling
 
 
 class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -116,6 +117,10 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if not sp.issparse(X):
             return X * scale
         return sp.csr_array((X.data * scale[X.indices], X.indices, X.indptr), shape=X.shape)
+
+    def plain(self) -> list[Step]:
+        """The factors as a plain step, for export."""
+        return [scaling(self.scale_)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

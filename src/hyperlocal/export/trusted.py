@@ -2,7 +2,9 @@
 
 import hyperlocal
 
+from .. import linear, papers, preprocessing
 from ..data.labelled import LabelledRows, RowOrigin
+from ..estimators.chain import LastFit, OnlineState
 from ..estimators.neighborhood_models import CachedSvms, DannSvms, QuerySvms
 from ..estimators.pegasos_base import PegasosRun
 from ..estimators.stability import BoundTerms
@@ -16,6 +18,7 @@ from ..maps.base import BiasOnlyMap, FeatureMap
 from ..maps.landmarks import LandmarkMap
 from ..maps.quadratic import QuadraticMap
 from ..maps.transformer import TransformerMap
+from ..model.local_model import Bias, LocalModel
 from ..neighbors.cells import CellSearch
 from ..neighbors.exact import ExactSearch
 from ..neighbors.tree import TreeSearch
@@ -25,15 +28,17 @@ from ..solvers.pegasos import PegasosState
 from ..solvers.sgd import SgdState
 from ..solvers.small_svms import LocalSvms, SvmOptions
 
-_NAMES = [getattr(hyperlocal, name) for name in hyperlocal.__all__]
-_ESTIMATORS = [kind for kind in _NAMES if isinstance(kind, type)]
+_SHELVES = (hyperlocal, papers, linear, preprocessing)
+_PUBLIC = [getattr(shelf, name) for shelf in _SHELVES for name in shelf.__all__]
+_ESTIMATORS = [kind for kind in _PUBLIC if isinstance(kind, type)]
 _PARTS = [
-    AdditiveKernelMap, AnchorEpoch, BiasOnlyMap, BoundTerms, CachedSvms, CellSearch, ClustererGate,
-    CodeOn, ConstantGate, DannSvms, EarlierStage, ExactSearch, FeatureMap, Gate, Kernel,
-    KernelMachine, LabelledRows, LandmarkMap, LocalSvms, PegasosRun, PegasosState, QuadraticMap,
-    QuerySvms, RowOrigin, SgdState, SvmOptions, TransformerMap, TreeSearch,
+    AdditiveKernelMap, AnchorEpoch, Bias, BiasOnlyMap, BoundTerms, CachedSvms, CellSearch,
+    ClustererGate, CodeOn, ConstantGate, DannSvms, EarlierStage, ExactSearch, FeatureMap, Gate,
+    Kernel, KernelMachine, LabelledRows, LandmarkMap, LastFit, LocalModel, LocalSvms, OnlineState,
+    PegasosRun, PegasosState, QuadraticMap, QuerySvms, RowOrigin, SgdState, SvmOptions,
+    TransformerMap, TreeSearch,
 ]  # fmt: skip
 
 #: What to trust when a model of this library is loaded by skops:
 #: ``skops.io.load(path, trusted=TRUSTED_TYPES)``. None of them runs code while it is loaded.
-TRUSTED_TYPES = sorted(f"{kind.__module__}.{kind.__qualname__}" for kind in _ESTIMATORS + _PARTS)
+TRUSTED_TYPES = sorted({f"{kind.__module__}.{kind.__qualname__}" for kind in _ESTIMATORS + _PARTS})

@@ -21,6 +21,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ..data.arguments import check_choice, check_number
 from ..data.rows import FLOATS, core_rows
+from ..maps.plain import NotPlain, Step
 from ..runtime.threads import Workers
 from .anchors import choose_anchors
 from .codes import Codes, encode
@@ -76,6 +77,10 @@ class ClustererGate(Gate):
         known = self.labels[position] == predicted
         codes.anchors[known, 0] = position[known]
         return codes
+
+    def plain(self) -> Step:
+        """Raise: a clusterer may be anything."""
+        raise NotPlain("clusters found by a clusterer cannot be exported; use clusters='kmeans'.")
 
 
 def fit_clusters(

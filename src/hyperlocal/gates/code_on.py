@@ -15,6 +15,7 @@ from sklearn.base import clone
 
 from ..data.rows import canonical
 from ..maps.base import FeatureMap
+from ..maps.plain import Step, plain_steps
 from ..maps.transformer import transformed
 
 
@@ -52,6 +53,11 @@ class CodeOn:
         return self if isinstance(self.source, str) else CodeOn(self._columns(X.shape[1]))
 
     @property
+    def uses_input(self) -> bool:
+        """Whether distances are measured on the rows as they are."""
+        return isinstance(self.source, str) and self.source == "input"
+
+    @property
     def uses_map(self) -> bool:
         """Whether distances are measured on the mapped features."""
         return isinstance(self.source, str) and self.source == "features"
@@ -60,12 +66,20 @@ class CodeOn:
         """The rows to code."""
         if self.uses_map:
             return feature_map.mapped(X)
-        if isinstance(self.source, str):
+        if self.uses_input:
             return X
         if isinstance(self.source, np.ndarray):
             columns = X[:, self.source]
             return canonical(columns.tocsr() if sp.issparse(X) else columns)
         return transformed(self.source, X, "code_on")
+
+    def plain(self) -> list[Step] | None:
+        """Plain steps from rows to what is coded; None where that is the mapped features."""
+        if self.uses_map:
+            return None
+        if isinstance(self.source, np.ndarray):
+            return [Step("columns", {"columns": self.source.astype(np.int64)})]
+        return plain_steps(self.source)
 
     def _columns(self, n_features: int) -> np.ndarray:
         columns = np.asarray(self.source)

@@ -13,9 +13,10 @@ import numpy as np
 
 from ..data.arguments import check_auto, check_choice, check_number
 from ..data.rows import take_rows
+from ..maps.plain import NotPlain, Step
 from ..runtime.threads import Workers
 from .anchors import check_anchors
-from .codes import CODINGS, Codes, encode
+from .codes import CODINGS, LOCALITY, RIDGE, Codes, encode
 
 ROWS_FOR_BETA = 16_384
 
@@ -60,6 +61,27 @@ class Gate:
             n_reserves=n_reserves,
         )  # fmt: skip
 
+    def plain(self) -> Step:
+        """The gate as a step from coded rows to the weights of all anchors, for export."""
+        if type(self) is not Gate:
+            raise NotPlain(
+                f"{type(self).__name__} has no plain form; give it a method plain() that returns "
+                "its step."
+            )
+        if self.coding == "lcc":
+            raise NotPlain("coding='lcc' is an iteration and cannot be exported; use coding='llc'.")
+        return Step(
+            "gate",
+            {
+                "anchors": self.anchors,
+                "n_neighbors": int(self.n_neighbors),
+                "coding": "soft" if self.coding == "hard" else self.coding,  # one anchor: weight 1
+                "beta": float(self.beta),
+                "ridge": RIDGE,
+                "locality": LOCALITY,
+            },
+        )
+
 
 class ConstantGate(Gate):
     """One anchor without a place that is always active: what it gates is a linear model.
@@ -80,6 +102,10 @@ class ConstantGate(Gate):
         """The one anchor with weight one for every row."""
         shape = (X.shape[0], 1)
         return Codes(np.zeros(shape, np.int32), np.ones(shape, X.dtype), np.zeros(shape, X.dtype))
+
+    def plain(self) -> Step:
+        """Weight one for every row."""
+        return Step("always")
 
 
 def fit_gate(

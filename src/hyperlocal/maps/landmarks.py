@@ -15,6 +15,7 @@ from ..gates.anchors import choose_anchors
 from ..gates.gate import weighted_median
 from ..runtime.threads import Workers, row_blocks
 from .base import FeatureMap
+from .plain import Step, gaussian, product
 from .quadratic import principal_axes
 
 LANDMARKS = ("random", "pca", "kmeans")
@@ -155,3 +156,9 @@ class LandmarkMap(FeatureMap):
         if self.explains_input:
             return names
         return np.array([f"landmark{i}" for i in range(self.n_features_out)], dtype=object)
+
+    def plain(self) -> list[Step]:
+        """Products with the landmarks, or Gaussians at them."""
+        if self.projection == "linear":
+            return [product(self.landmarks.T)]
+        return [gaussian(self.landmarks, 1 / self.sigma, np.eye(len(self.landmarks)))]

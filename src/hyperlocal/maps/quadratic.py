@@ -10,6 +10,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from ..data.rows import core_rows, quadratic_width, take_rows
 from .base import FeatureMap
+from .plain import Step, product
 
 ROWS_FOR_PRINCIPAL_AXES = 20_000
 WIDEST_COVARIANCE = 1_500
@@ -100,6 +101,15 @@ class QuadraticMap(FeatureMap):
         if self.axes is None:
             return local, 0
         return local @ self.axes, -(local @ (self.axes @ self.mean))
+
+    def plain(self) -> list[Step]:
+        """Principal components, if there are any, then products of pairs."""
+        n_inputs = self.n_features_in if self.axes is None else len(self.axes)
+        upper, lower = np.triu_indices(n_inputs)
+        quadratic = Step("quadratic", {"factor": float(self.scale), "upper": upper, "lower": lower})
+        if self.axes is None:
+            return [quadratic]
+        return [product(self.axes.T, -(self.mean @ self.axes.T)), quadratic]
 
 
 def _sample_rows(

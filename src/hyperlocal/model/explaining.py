@@ -44,6 +44,12 @@ class ExplainedModel(Protocol):
         """The linear model at each row, in row blocks."""
 
 
+def input_names(estimator: Any) -> np.ndarray:
+    """Names of the features that an estimator was fitted to: its own, or x0, x1, …"""
+    default = np.array([f"x{i}" for i in range(estimator.n_features_in_)], dtype=object)
+    return getattr(estimator, "feature_names_in_", default)
+
+
 def explain_rows(
     model: ExplainedModel, X: Any, classes: np.ndarray, names: np.ndarray, workers: Workers
 ) -> list[Explanation]:
@@ -95,7 +101,7 @@ def _explain_block(
             anchor_weights=weights,
             anchor_contributions=parts,
             values=block.values[i],
-            runner_up=classes[rival[i]],
+            rival=classes[rival[i]],
             boundary=points[i],
         )
 
@@ -122,7 +128,8 @@ def _boundary_points(
     def predict(points: np.ndarray) -> np.ndarray:
         return predicted_codes(model.scores(points, workers))
 
-    distances, codes = first_changes(predict, rows, normals, REACH * linear)
+    own = predicted_codes(scores)
+    distances, codes = first_changes(predict, rows, own, normals, REACH * linear)
     found = np.isfinite(distances)
     distances = np.where(found, distances, linear)
     changes = distances[:, None] * normals

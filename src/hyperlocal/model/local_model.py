@@ -24,6 +24,7 @@ from ..gates.codes import Codes
 from ..gates.gate import ConstantGate, Gate, check_gate, fit_gate
 from ..maps.base import FeatureMap
 from ..maps.named import check_feature_map, make_feature_map
+from ..maps.plain import Step
 from ..runtime.threads import Workers, row_blocks
 from .explanation import LocalRows
 from .lifting import LiftedRows
@@ -238,6 +239,21 @@ class LocalModel:
             return zip(codes.anchors, codes.weights, contributions, strict=True)
 
         return LocalRows(coef, intercept + shift, values, active)
+
+    def plain(self) -> Step:
+        """The model as one plain step from rows to scores, for export."""
+        return Step(
+            "local",
+            {
+                "map_steps": self.feature_map.plain(),
+                "code_steps": self.code_on.plain(),
+                "gate": self.gate.plain(),
+                "weights": self.weights,
+                "bias": float(self.bias.value),
+                "shared_bias": self.bias.shared,
+                "normalize": self.normalize,
+            },
+        )
 
 
 def linear_model(n_features: int, bias: float = 1.0) -> LocalModel:

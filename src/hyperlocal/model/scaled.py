@@ -65,4 +65,7 @@ class ScaledModel:
             yield replace(block, coef=block.coef * self.scale, values=values)
 
     def _scaled(self, X: Any) -> Any:
-        return X @ sp.diags_array(self.scale, format="csr") if sp.issparse(X) else X * self.scale
+        if not sp.issparse(X):
+            return X * self.scale
+        # A product of sparse matrices would not keep indices in order, as the core needs them.
+        return sp.csr_array((X.data * self.scale[X.indices], X.indices, X.indptr), shape=X.shape)

@@ -17,6 +17,7 @@ from ..data.checks import check_labelled_rows, check_rows, warn_about_scales
 from ..data.labelled import LabelledRows, part_of
 from ..data.rows import take_rows
 from ..data.splits import hold_out
+from ..maps.plain import Step, product, scaling
 from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
 from ..runtime.threads import Workers, row_blocks
 from .base import without_self
@@ -170,6 +171,12 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if sp.issparse(X) or self.components_.ndim == 1:
             return mapped(X, self.components_)
         return _mapped_one_by_one(X, self.components_)
+
+    def plain(self) -> list[Step]:
+        """The map as a plain step, for export."""
+        if self.components_.ndim == 1:
+            return [scaling(self.components_)]
+        return [product(self.components_.T)]
 
     def score(self, X: Any, y: Any) -> float:
         """Share of rows whose class the other rows given predict rightly, in the learned metric.
