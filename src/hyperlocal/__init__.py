@@ -21,6 +21,7 @@ from .estimators.pegasos_regressor import PegasosRegressor
 from .estimators.profile import ProfileSVC
 from .estimators.relevance import RelevanceScaler
 from .estimators.sdca import SDCASVC
+from .estimators.second_look import SecondLookSVC
 from .estimators.supervised_anchors import SupervisedAnchorSVC
 from .neighbors.megm import MEGM
 from .runtime.versions import show_versions
@@ -44,6 +45,7 @@ __all__ = [
     "PegasosSVC",
     "ProfileSVC",
     "RelevanceScaler",
+    "SecondLookSVC",
     "SupervisedAnchorSVC",
     "show_versions",
 ]

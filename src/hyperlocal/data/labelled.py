@@ -192,6 +192,17 @@ def _equal(A: Any, B: Any) -> bool:
     return not (A != B).nnz if sp.issparse(A) else np.array_equal(A, B)
 
 
+def join_rows(first: LabelledRows, second: LabelledRows) -> LabelledRows:
+    """The rows of both, which are stored alike and of the same classes."""
+    parts = [first.X, second.X]
+    return LabelledRows(
+        canonical(sp.vstack(parts, format="csr") if sp.issparse(first.X) else np.vstack(parts)),
+        np.concatenate([first.target, second.target]),
+        first.classes,
+        np.concatenate([first.sample_weight, second.sample_weight]),
+    )
+
+
 def part_of(data: LabelledRows, rows: np.ndarray) -> LabelledRows:
     """Some of the rows, in their order."""
     rows = np.sort(rows)

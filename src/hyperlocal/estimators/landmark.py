@@ -74,9 +74,9 @@ default="random"
         ``(γ_i·γ_j) k(μ(x_i), μ(x_j))``, which is zero across clusters. At most 10,000 rows, and
         the bias is not penalised. A callable takes two arrays of rows and returns the matrix of
         their products.
-    gamma : float or "scale", default="scale"
+    gamma : float, "scale" or "auto", default="scale"
         ``exp(−γ‖a − b‖²)`` or ``(γ a·b + 1)^degree``; "scale" is one over the total variance of
-        the projections.
+        the projections, "auto" one over the number of landmarks.
     degree : int, default=3
     C : float or "auto", default="auto"
         Weight of the losses. Linear projections are as large as squared rows, so good values span
@@ -310,7 +310,7 @@ default="random"
             mixing = smoothing_matrix(self._gate.anchors, self.smoothing)
             seen = gate @ (mixing @ mixing)
         kernel = kernels.make_kernel(self.kernel, self.gamma, self.degree, projections)
-        gram = kernel(projections, projections)
+        gram = kernels.gram_matrix(kernel, projections)
         gram *= gate @ seen.T
         self._fix_cost(gram.diagonal(), data.sample_weight)
         labels = signed_labels(data.target, len(data.classes))

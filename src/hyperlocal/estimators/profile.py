@@ -41,8 +41,9 @@ class ProfileSVC(ClusterwiseClassifier):
         Linear SVMs of all clusters are one problem for the dual solver. Other kernels are given to
         LIBSVM, cluster by cluster (in threads), up to 10,000 rows each; their biases are not
         penalised. A callable takes two arrays of rows and returns the matrix of their products.
-    gamma : float or "scale", default="scale"
-        ``exp(−γ‖a − b‖²)`` or ``(γ a·b + 1)^degree``; "scale" is one over the total variance.
+    gamma : float, "scale" or "auto", default="scale"
+        ``exp(−γ‖a − b‖²)`` or ``(γ a·b + 1)^degree``; "scale" is one over the total variance,
+        "auto" one over the number of features.
     degree : int, default=3
     C : float or "auto", default="auto"
         Weight of the losses. "auto" is ten over the mean squared length of the lifted rows.
@@ -195,14 +196,16 @@ class ProfileSVC(ClusterwiseClassifier):
         sample = _dense(data.X[: kernels.MOST_ROWS])
         kernel = kernels.make_kernel(self.kernel, self.gamma, self.degree, sample)
         labels = signed_labels(data.target, len(data.classes))
-        lengths = np.array([kernel(row, row)[0, 0] for row in sample[:ROWS_FOR_COST, None]])
+        tried = sample[:ROWS_FOR_COST, None]
+        lengths = np.array([kernels.gram_matrix(kernel, row)[0, 0] for row in tried])
         self._fix_cost(lengths, data.sample_weight[:ROWS_FOR_COST])
         costs = self.C_ * data.sample_weight
 
         def solve(number: int) -> tuple[np.ndarray, kernels.KernelResult, kernels.KernelMachine]:
             members = np.flatnonzero(cluster == number)
             rows = _dense(data.X[members])
-            result = kernels.solve(kernel(rows, rows), labels[members], costs[members], self.tol)
+            gram = kernels.gram_matrix(kernel, rows)
+            result = kernels.solve(gram, labels[members], costs[members], self.tol)
             return members, result, kernels.machine_of(result, kernel, rows, None)
 
         parts = workers.map(solve, range(len(sizes)))
