@@ -157,8 +157,8 @@ def _given_anchors(given: Any, n_anchors: Any, X: Any) -> np.ndarray:
     anchors = check_array(given, dtype=list(FLOATS), order="C", input_name="anchors")
     if anchors.shape[1] != X.shape[1]:
         raise ValueError(
-            f"anchors have {anchors.shape[1]} columns, but rows are coded on {X.shape[1]}; "
-            "give anchors in the space that code_on names."
+            f"anchors have {anchors.shape[1]} columns, but rows are coded on {X.shape[1]}; give "
+            "anchors that have a column per feature, or per column of what code_on names."
         )
     if n_anchors != "auto" and n_anchors != len(anchors):
         raise ValueError(

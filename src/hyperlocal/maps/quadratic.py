@@ -135,8 +135,8 @@ def principal_axes(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean and leading axes of weighted rows, ``(d,)`` and ``(n_axes, d)``.
 
-    Sparse rows are not centered, to stay sparse: their mean is taken as zero. Beyond ``most_rows`` a
-    random sample is taken; beyond ``widest_covariance`` features axes come from a randomized
+    Sparse rows are not centered, to stay sparse: their mean is taken as zero. Beyond ``most_rows``
+    a random sample is taken; beyond ``widest_covariance`` features axes come from a randomized
     decomposition.
     """
     X, sample_weight = _sample_rows(X, sample_weight, rng, most_rows)

@@ -186,7 +186,7 @@ def anchor_weights(model: Any) -> np.ndarray:
     if not feature_map.explains_input:
         raise ValueError(
             f"the local models of this {type(model).__name__} have no weights on the input's "
-            "features: its feature map, projection or stages come between."
+            "features: its feature map or projection comes between."
         )
     gate = getattr(fitted, "gate", None)
     at = np.zeros((len(coef), feature_map.n_features_in), coef.dtype)
