@@ -80,7 +80,7 @@ class AdaptiveNeighborhoodSVC(NeighborhoodClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from hyperlocal import AdaptiveNeighborhoodSVC
+    >>> from hyperlocal.papers import AdaptiveNeighborhoodSVC
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(300, 6))
     >>> y = (X[:, 0] * X[:, 1] > 0).astype(int)  # four features are noise

@@ -111,7 +111,7 @@ default="rbf"
     Examples
     --------
     >>> from sklearn.datasets import make_moons
-    >>> from hyperlocal import KernelPegasosSVC
+    >>> from hyperlocal.linear import KernelPegasosSVC
     >>> X, y = make_moons(300, noise=0.1, random_state=0)
     >>> model = KernelPegasosSVC(random_state=0).fit(X[:200], y[:200])
     >>> bool(model.score(X[200:], y[200:]) > 0.95)

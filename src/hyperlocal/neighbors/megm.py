@@ -91,7 +91,7 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
     Examples
     --------
     >>> import numpy as np
-    >>> from hyperlocal import MEGM
+    >>> from hyperlocal.preprocessing import MEGM
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(200, 4))
     >>> y = (X[:, 0] > 0).astype(int)  # one feature matters
