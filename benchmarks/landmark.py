@@ -37,12 +37,12 @@ from sklearn.model_selection import (
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from hyperlocal import ClusteredSVC, LandmarkSVC
 from hyperlocal.data.rows import core_rows
 from hyperlocal.datasets import load_dataset, make_spiral, make_xor
 from hyperlocal.gates.clusters import ClusterSettings
 from hyperlocal.maps.landmarks import LandmarkMap, choose_landmarks
 from hyperlocal.model.lifting import LiftedRows
+from hyperlocal.papers import ClusteredSVC, LandmarkSVC
 from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import Problem, SolverResult, dual
 
@@ -121,7 +121,7 @@ def fitted(spec: Spec, X: np.ndarray, y: np.ndarray, seed: int, **arguments: Any
 
 
 def automatic_cost(model: Any, X: np.ndarray, y: np.ndarray) -> float:
-    """What "auto" means here: a fit of one epoch to some rows tells."""
+    """What "auto" means here: found by a fit of one epoch to some rows."""
     probe = type(model)(**{**model.get_params(), "C": "auto", "max_iter": 1})
     if "n_stages" in probe.get_params():
         probe.set_params(n_stages=1)

@@ -15,8 +15,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, LinearSVC, LinearSVR
 
 from estimators.data import Recorder, interrupt, make_data
-from hyperlocal import SDCASVC, KernelPegasosSVC, PegasosRegressor, PegasosSVC
 from hyperlocal.export.sizes import count_numbers
+from hyperlocal.linear import SDCASVC, KernelPegasosSVC, PegasosRegressor, PegasosSVC
 from hyperlocal.model.inspection import support_fraction_bound
 
 CLASSIFIERS = [

@@ -4,26 +4,24 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from hyperlocal import (
-    MEGM,
-    SDCASVC,
-    AdaptiveNeighborhoodSVC,
-    ClusteredSVC,
-    KernelPegasosSVC,
-    LandmarkSVC,
-    LatentLocallyLinearSVC,
-    LocalCoder,
-    LocalCodingSVC,
-    LocalDeepSVC,
     LocallyLinearSVC,
     LocallyLinearSVCCV,
     NeighborhoodSVC,
-    PegasosRegressor,
-    PegasosSVC,
-    ProfileSVC,
-    RelevanceScaler,
+    SecondLookSVC,
     SupervisedAnchorSVC,
 )
+from hyperlocal.linear import SDCASVC, KernelPegasosSVC, PegasosRegressor, PegasosSVC
 from hyperlocal.maps.additive import AdditiveKernelMap
+from hyperlocal.papers import (
+    AdaptiveNeighborhoodSVC,
+    ClusteredSVC,
+    LandmarkSVC,
+    LatentLocallyLinearSVC,
+    LocalCodingSVC,
+    LocalDeepSVC,
+    ProfileSVC,
+)
+from hyperlocal.preprocessing import MEGM, LocalCoder, RelevanceScaler
 
 ESTIMATORS = [
     LocallyLinearSVC(),
@@ -44,12 +42,13 @@ ESTIMATORS = [
         anchor_epochs=1, multi_class="crammer_singer", keep_if_better=False, tol=0.05
     ),
     NeighborhoodSVC(),
-    NeighborhoodSVC([3, 6], kernel="linear", sigma=1.0),
+    NeighborhoodSVC([3, 6], kernel="linear", gamma=1.0),
     NeighborhoodSVC(cache_neighborhoods=True),
-    NeighborhoodSVC(first_look=LocallyLinearSVC()),
     NeighborhoodSVC(kernel="poly"),
     AdaptiveNeighborhoodSVC(),
     AdaptiveNeighborhoodSVC(metric="dann"),
+    SecondLookSVC(),
+    SecondLookSVC(second_look=AdaptiveNeighborhoodSVC(metric="dann"), low_margin=1.0),
     LocallyLinearSVCCV(n_anchors=(2, 8), Cs=(0.3, 3.0)),
     RelevanceScaler(n_estimators=5, random_state=0),
     MEGM(),

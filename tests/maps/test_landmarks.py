@@ -73,14 +73,6 @@ def test_pca_landmarks_are_orthonormal_axes():
     np.testing.assert_allclose(np.abs(np.sum(axes * about_origin, axis=1)), 1, atol=1e-9)
 
 
-def test_pca_landmarks_of_wide_sparse_rows(monkeypatch):
-    """Above a width the axes come from a randomized SVD; they are the same."""
-    X = sp.csr_array(make_rows())
-    axes = chosen(X, "pca", 2)
-    monkeypatch.setattr("hyperlocal.maps.quadratic.WIDEST_COVARIANCE", 1)
-    np.testing.assert_allclose(chosen(X, "pca", 2), axes, atol=1e-6)
-
-
 def test_given_landmarks():
     """An array is used as it is, in the rows' dtype."""
     X = make_rows("float32")

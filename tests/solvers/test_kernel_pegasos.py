@@ -181,3 +181,25 @@ def test_it_stops_at_the_gap():
     stopped = solve(source, target, costs, monitor=lambda number, **facts: number == 2)
     assert stopped.stopped
     assert stopped.n_iter == 2
+
+
+@every_storage
+def test_an_expansion_is_summed_over_the_support(dtype, storage):
+    """Scores are kernel values times coefficients plus the intercept; threads play no part."""
+    X, _, _ = make_data(n_rows=1100, dtype=dtype, storage=storage)
+    support = X[:70]
+    rng = np.random.default_rng(0)
+    coefficients, intercept = (rng.normal(size=n).astype(dtype) for n in ((3, 70), 3))
+    kernel = Kernel("rbf", gamma=0.3)
+    found = []
+    for n_jobs in (1, 2):
+        with Workers(n_jobs) as workers:
+            found.append(
+                kernel_pegasos.expansion_scores(
+                    lambda rows, part: kernel.values(rows, support[part]), X, coefficients,
+                    intercept, workers,
+                )
+            )  # fmt: skip
+    np.testing.assert_array_equal(*found)
+    expected = kernel.values(X, support) @ coefficients.T + intercept
+    np.testing.assert_allclose(found[0], expected, atol=1e-4 if dtype == "float32" else 1e-12)

@@ -137,6 +137,6 @@ def test_a_huge_penalty_leaves_nothing():
 
 
 def test_a_monitor_stops_a_run():
-    """A run ends with the epoch at which the monitor says so."""
+    """A run ends with the epoch at which the monitor asks to stop."""
     result = run(make_problem(), monitor=lambda number, loss: number == 3)
     assert (result.n_iter, result.stopped, len(result.history)) == (3, True, 3)
