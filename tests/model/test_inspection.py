@@ -18,6 +18,7 @@ from hyperlocal.model import (
     support_fraction_bound,
 )
 from hyperlocal.model.inspection import split_pipeline
+from hyperlocal.papers import LandmarkSVC
 from model.models import every_model, fitted
 
 
@@ -85,9 +86,15 @@ def test_weights_of_anchors():
     assert anchor_weights(quadratic).shape == (6, 3, 5)
     landmarks, _ = fitted("landmarks")
     np.testing.assert_allclose(anchor_weights(landmarks), landmarks.coef_ @ landmarks.landmarks_)
-    for name in ("rbf", "stages"):
-        with pytest.raises(ValueError, match="no weights on the input's features"):
-            anchor_weights(fitted(name)[0])
+    with pytest.raises(ValueError, match="no weights on the input's features"):
+        anchor_weights(fitted("rbf")[0])
+
+
+def test_weights_of_anchors_in_a_stack():
+    """They are those that hold at the anchor, earlier stages included."""
+    options = {"n_stages": 2, "keep_if_better": False, "random_state": 0}
+    model = LandmarkSVC(3, **options).fit(*make_data(3))
+    np.testing.assert_allclose(anchor_weights(model), model.local_coef(model.anchors_), atol=1e-12)
 
 
 def test_weights_of_anchors_that_are_elsewhere():

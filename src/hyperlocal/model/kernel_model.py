@@ -31,24 +31,25 @@ class KernelModel:
     kernel : Kernel
     support : ndarray of shape (n_support, p)
         Mapped support vectors ``φ_i``.
-    support_gate : csc_array of shape (n_support, n_anchors)
-        ``g_i``: where it has no anchor in common with a row, its kernel value is not needed.
+    starts, members, shares : ndarray
+        ``g_i`` by anchor: those of anchor ``j`` are ``shares[starts[j] : starts[j + 1]]``, of the
+        support vectors ``members[starts[j] : starts[j + 1]]``. A support vector that has no anchor
+        in common with a row adds nothing to its scores.
     dual_coef : ndarray of shape (n_support, n_columns)
         ``a_ic = α_ic y_ic``.
     intercept : ndarray of shape (n_columns,) or (n_anchors, n_columns)
         One for all anchors, or ``b(x) = Σ_j γ_j(x) b_j``.
-    dtype : dtype
-        Precision of the scores.
     """
 
     feature_map: FeatureMap
     gate: Gate
     kernel: Kernel
     support: np.ndarray
-    support_gate: sp.csc_array
+    starts: np.ndarray
+    members: np.ndarray
+    shares: np.ndarray
     dual_coef: np.ndarray
     intercept: np.ndarray
-    dtype: np.dtype
 
     @property
     def n_anchors(self) -> int:
@@ -59,6 +60,11 @@ class KernelModel:
     def n_columns(self) -> int:
         """Columns of scores: one per class, or one for two classes."""
         return self.dual_coef.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Precision of the scores: that of the rows."""
+        return self.support.dtype
 
     @property
     def n_features_in(self) -> int:
@@ -76,7 +82,7 @@ class KernelModel:
         """Scores of checked rows, ``(n_rows, n_columns)``, in blocks of so many kernel values."""
         codes, mapped = self.gate.encode(X, workers), self.feature_map.stored(X)
         scores = np.empty((X.shape[0], self.n_columns), self.dtype)
-        most_near = self.gate.n_neighbors * np.diff(self.support_gate.indptr).max()
+        most_near = self.gate.n_neighbors * np.diff(self.starts).max()
         size = max(1, values_per_block // max(1, min(len(self.support), most_near)))
 
         def fill(rows: np.ndarray) -> None:
@@ -100,14 +106,13 @@ class KernelModel:
 
     def _support_near(self, anchors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The support vectors of some anchors, and ``g_i`` of these, ``(n_used, n_anchors)``."""
-        starts, rows, shares = _columns(self.support_gate)
-        parts = [slice(starts[anchor], starts[anchor + 1]) for anchor in anchors]
+        parts = [slice(self.starts[anchor], self.starts[anchor + 1]) for anchor in anchors]
         if len(parts) == 1:
-            return rows[parts[0]], shares[parts[0], None]
-        used = np.unique(np.concatenate([rows[part] for part in parts]))
+            return self.members[parts[0]], self.shares[parts[0], None]
+        used = np.unique(np.concatenate([self.members[part] for part in parts]))
         near = np.zeros((len(used), len(parts)))
         for column, part in enumerate(parts):
-            near[np.searchsorted(used, rows[part]), column] = shares[part]
+            near[np.searchsorted(used, self.members[part]), column] = self.shares[part]
         return used, near
 
     def local_rows(self, X: Any, workers: Workers) -> Iterator[LocalRows]:
@@ -142,20 +147,16 @@ def make_kernel_model(
     """
     used = np.flatnonzero(dual_coef.any(axis=1))
     support = rows[used].toarray() if sp.issparse(rows) else rows[used]
+    by_anchor = sp.csc_array(row_gate[used])
     return KernelModel(
-        feature_map, gate, kernel, support, sp.csc_array(row_gate[used]), dual_coef[used],
-        intercept, rows.dtype,
+        feature_map, gate, kernel, support, by_anchor.indptr, by_anchor.indices, by_anchor.data,
+        dual_coef[used], intercept,
     )  # fmt: skip
 
 
 def no_weights() -> AttributeError:
     """What is raised where weights of a kernel are asked for."""
     return AttributeError("a kernel has no weights per feature; fit with kernel='linear'.")
-
-
-def _columns(matrix: sp.csc_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where columns start, their row numbers, and their values."""
-    return matrix.indptr, matrix.indices, matrix.data
 
 
 def _blocks_by_anchor(nearest: np.ndarray, size: int) -> Iterator[np.ndarray]:
