@@ -20,7 +20,7 @@ from hyperlocal import (
     SecondLookSVC,
     SupervisedAnchorSVC,
 )
-from hyperlocal.estimators.neighborhood_models import candidate_classes
+from hyperlocal.model.multiclass import candidate_classes
 from reference import neighborhood as reference
 
 
