@@ -155,7 +155,7 @@ def peers() -> dict:
 def confirm(names: list[str]) -> list[dict]:
     """Test error of the defaults and of the peers on every set."""
     rows = []
-    contenders = {
+    models = {
         "LocallyLinearSVC()": LocallyLinearSVC(n_jobs=-1, random_state=0),
         "SecondLookSVC()": second_look(),
         **peers(),
@@ -163,7 +163,7 @@ def confirm(names: list[str]) -> list[dict]:
     for name in names:
         X_train, y_train, X_test, y_test = parts(name)
         trained_on = list(draws(*thinned(X_train, y_train, MOST_ROWS, seed=2)))
-        for method, model in contenders.items():
+        for method, model in models.items():
             errors = []
             for X, y in trained_on:
                 pipeline = make_pipeline(StandardScaler(), model).fit(X, y)

@@ -6,7 +6,7 @@
     python -m benchmarks.figures draw        # the pictures for the docs, from the tracked results
 
 C is chosen on training rows: for landmarks here, for anchors by the table of LLC-SAPL. The papers
-print these figures as curves, without numbers; ``docs/reproduction.md`` tells what their texts say.
+print these figures as curves, without numbers; ``docs/reproduction.md`` quotes their texts.
 """
 
 from __future__ import annotations

@@ -45,14 +45,15 @@ def check_kernel(
     *,
     names: Iterable[str] = KERNELS,
     gammas: Iterable[str] = GAMMAS,
+    gamma_name: str = "gamma",
 ) -> None:
     """Raise unless the arguments that describe a kernel make sense."""
     if not callable(kernel) or isinstance(kernel, type):
         check_choice("kernel", kernel, names)
     if isinstance(gamma, str):
-        check_choice("gamma", gamma, gammas)
+        check_choice(gamma_name, gamma, gammas)
     else:
-        check_number("gamma", gamma)
+        check_number(gamma_name, gamma)
     check_number("degree", degree, integer=True, above=1, inclusive=True)
     check_number("coef0", coef0, inclusive=True)
 

@@ -23,11 +23,11 @@ def test_named_kernels_are_those_of_libsvm(name):
     kernel = libsvm.make_kernel(name, 0.3, 2, X)
     costs = np.random.default_rng(0).uniform(0.5, 2, 60)
     found = libsvm.solve(libsvm.gram_matrix(kernel, X), signed_labels(y, 2), costs, 1e-8)
-    machine = libsvm.machine_of(found, kernel, X, None)
     expected = SVC(C=1.0, kernel=name, gamma=0.3, degree=2, coef0=1, tol=1e-8)
     expected.fit(X, y, sample_weight=costs)
-    np.testing.assert_allclose(machine.scores(X)[:, 0], expected.decision_function(X), atol=1e-5)
-    assert len(machine.support) == len(expected.support_)
+    scores = libsvm.gram_matrix(kernel, X) @ found.coef + found.intercept
+    np.testing.assert_allclose(scores[:, 0], expected.decision_function(X), atol=1e-5)
+    np.testing.assert_array_equal(np.flatnonzero(found.coef), np.sort(expected.support_))
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -40,28 +40,12 @@ def test_the_gap_is_small(n_classes):
 
 
 def test_a_column_of_one_label():
-    """Where all rows have one label, that is every score."""
+    """Where all rows have one label, that is the score, without support vectors."""
     X, _ = labelled_rows()
     labels = np.column_stack([np.ones(60), -np.ones(60)])
-    kernel = libsvm.make_kernel("rbf", 1.0, 3, X)
-    machine = libsvm.machine_of(
-        libsvm.solve(libsvm.gram_matrix(kernel, X), labels, np.ones(60), 1e-3), kernel, X, None
-    )
-    np.testing.assert_array_equal(machine.scores(X[:4]), np.tile([1, -1], (4, 1)))
-
-
-def test_scores_do_not_depend_on_blocks():
-    """Small blocks give the same scores, with and without a gate."""
-    X, y = labelled_rows()
-    rng = np.random.default_rng(0)
-    kernel = libsvm.make_kernel("rbf", 0.3, 3, X)
-    gate = rng.random((60, 3))
-    gram = libsvm.gram_matrix(kernel, X) * (gate @ gate.T)
-    found = libsvm.solve(gram, signed_labels(y, 2), np.ones(60), 1e-6)
-    machine = libsvm.machine_of(found, kernel, X, gate)
-    whole = machine.scores(X, gate)
-    np.testing.assert_allclose(whole, gram @ found.coef + found.intercept, atol=1e-9)
-    np.testing.assert_allclose(machine.scores(X, gate, values_per_block=100), whole, atol=1e-12)
+    found = libsvm.solve(linear_kernel(X, X), labels, np.ones(60), 1e-3)
+    np.testing.assert_array_equal(found.intercept, [1, -1])
+    assert not found.coef.any()
 
 
 def test_single_precision_rows_have_a_gram_matrix_in_double_precision():
@@ -87,6 +71,12 @@ def test_bad_arguments(arguments, message):
     """Arguments that make no sense are named."""
     with pytest.raises(ValueError, match=message):
         libsvm.check_kernel(*arguments)
+
+
+def test_another_name_for_gamma():
+    """An error names the estimator's own parameter."""
+    with pytest.raises(ValueError, match="kernel_gamma must be"):
+        libsvm.check_kernel("rbf", -1.0, 3, "hinge", gamma_name="kernel_gamma")
 
 
 def test_too_many_rows():

@@ -21,10 +21,10 @@ from .tasks import Plan
 class DaskSupervisedAnchorSVC(DaskClassifier):
     """Locally linear classifier whose anchors are learned too, on a Dask cluster.
 
-    Rounds of local steps: every partition moves the anchors by some epochs over its own rows, and
-    the next round starts from their mean, each anchor's weighted by the mass of a partition's rows
-    at it; steps grow shorter from round to round. Then anchors are fixed, and the weights are
-    trained over all rows, to the optimum.
+    Anchors are learned in rounds. In each round every partition moves the anchors for some epochs
+    over its own rows; the next round starts from the mean of the results, weighted by the mass of
+    each partition's rows at an anchor. Steps become shorter from round to round. Then the anchors
+    are fixed, and the weights are trained over all rows, to the optimum.
 
     Parameters
     ----------
@@ -37,8 +37,8 @@ class DaskSupervisedAnchorSVC(DaskClassifier):
     anchor_step : float or "auto", default="auto"
         Length of the first steps.
     keep_if_better : bool, default=True
-        Train the weights for the anchors as they started too, and keep the learned ones only if
-        they reach a lower objective.
+        Also train the weights for the initial anchors, and use the learned ones only if they reach
+        a lower objective.
     n_anchors, n_neighbors, beta, anchors, feature_map, code_on, normalize, C, \
 loss, multi_class, intercept_scaling, class_weight, random_state, verbose
         As in :class:`hyperlocal.SupervisedAnchorSVC`.
@@ -49,7 +49,7 @@ loss, multi_class, intercept_scaling, class_weight, random_state, verbose
     anchors_learned_ : bool
         Whether the anchors in use are the learned ones.
     objectives_ : dict
-        What was reached with the anchors as "started" (where tried) and as "learned".
+        Reached with the initial anchors ("started", if tried) and with the "learned" ones.
     classes_, anchors_, beta_, coef_, intercept_, objective_, duality_gap_, n_iter_, history_, \
 n_partitions_, n_restarts_, bytes_per_round_, n_features_in_, feature_names_in_
         As in :class:`DaskLocallyLinearSVC`.
@@ -158,7 +158,7 @@ n_partitions_, n_restarts_, bytes_per_round_, n_features_in_, feature_names_in_
 
 
 def _mean_anchors(answers: list[tuple[np.ndarray, np.ndarray]], before: np.ndarray) -> np.ndarray:
-    """Anchors of all members, each weighted by its mass there; one without any mass stays."""
+    """Mean anchors of all members, weighted by their mass; without any mass they are unchanged."""
     moved, masses = (np.array(values) for values in zip(*answers, strict=True))
     total = masses.sum(axis=0)
     shares = np.divide(masses, total, out=np.zeros_like(masses), where=total > 0)

@@ -77,7 +77,7 @@ class LocalCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LocalCoder:
-        """Place anchors and find the gate's sharpness.
+        """Find the anchors and the sharpness of the gate.
 
         Parameters
         ----------
@@ -114,7 +114,7 @@ class LocalCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         X = check_rows(self, X, reset=False).astype(self.anchors_.dtype, copy=False)
         with Workers(self.n_jobs) as workers:
             codes = self._gate.encode(X, workers)
-        # 32-bit indices where they suffice: LIBLINEAR and others read no wider ones.
+        # 32-bit indices where they suffice: LIBLINEAR and others do not read wider ones.
         index = np.int32 if codes.anchors.size <= np.iinfo(np.int32).max else np.int64
         starts = np.arange(0, codes.anchors.size + 1, codes.anchors.shape[1], dtype=index)
         columns = codes.anchors.ravel().astype(index, copy=False)

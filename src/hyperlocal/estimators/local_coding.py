@@ -14,7 +14,7 @@ class LocalCodingSVC(ChainClassifier):
     """Linear SVM on local codes: every local model is one number per class.
 
     ``f_c(x) = Σ_j γ_j(x) b_jc`` interpolates values at the anchors. It needs many more anchors than
-    :class:`LocallyLinearSVC` for the same accuracy, and is tiny per anchor.
+    :class:`LocallyLinearSVC` for the same accuracy, but has few numbers per anchor.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class LocalCodingSVC(ChainClassifier):
     max_iter : int, default=1000
     tol : float, default=1e-3
     intercept_scaling : float, default=1.0
-        Size of the one feature that a local model has.
+        The constant that is the one feature of a local model.
     class_weight : dict, "balanced" or None, default=None
     n_jobs : int or None, default=None
     random_state : int, RandomState instance or None, default=None

@@ -28,11 +28,10 @@ from .relevance import RelevanceScaler
 class LocallyLinearSVCCV(ProbabilityMixin, ChainAttributes, LocalClassifier):
     """:class:`LocallyLinearSVC` that chooses its own settings by cross-validation.
 
-    How many local models, what they see, and ``C``: all combinations are evaluated on shuffled
-    folds. Anchors and codes are shared by folds and by all values of ``C``, each ``C`` starts from
-    the last one's solution, and on many rows most candidates are evaluated on a sample only
-    (successive halving), so that the search costs a few fits. One anchor, a linear SVM, is among
-    the candidates.
+    Combinations of ``n_anchors``, ``feature_map`` and ``C`` are evaluated on shuffled folds. The
+    search costs a few fits: folds and all values of ``C`` share anchors and codes, each ``C``
+    starts from the solution of the previous one, and with many rows most candidates are evaluated
+    on a sample only (successive halving). One anchor, a linear SVM, is among the candidates.
 
     Parameters
     ----------
@@ -43,11 +42,11 @@ class LocallyLinearSVCCV(ProbabilityMixin, ChainAttributes, LocalClassifier):
         Maps to try, as in :class:`LocallyLinearSVC`. "auto" is ``(None, "auto", "nystroem")`` up to
         5,000 rows, ``(None, "auto")`` beyond, and ``(None,)`` for sparse rows. Where "nystroem" is
         chosen, explanations are about similarities to some rows: ``(None, "auto")`` keeps them
-        about features. A transformer is fitted to all rows at once: one that looks at labels
-        belongs in ``scalers`` or in a pipeline around this estimator.
+        about features. A transformer is fitted to all rows at once: put one that uses labels into
+        ``scalers`` or into a pipeline around this estimator.
     Cs : sequence of float or "auto", default="auto"
-        "auto" is 1, 10 and 100; 0.1 where 1 wins, and 1,000 where 100 wins and is trained with
-        ease.
+        "auto" is 1, 10 and 100; also 0.1 where 1 is best, and 1,000 where 100 is best and needs few
+        epochs.
     n_neighbors : sequence of int or int, default=8
     betas : sequence of float or "auto", default=("auto",)
     scalers : sequence of transformers or None, default=(None,)
@@ -63,8 +62,8 @@ class LocallyLinearSVCCV(ProbabilityMixin, ChainAttributes, LocalClassifier):
         ``Cs``, on all folds. "grid" evaluates every candidate on all rows and folds.
     one_standard_error : bool, default=False
         Choose the simplest candidate whose score is within one standard error of the best: fewest
-        anchors, then the plainest map, then the smallest ``C``. Halving then keeps all anchors and
-        maps to the end.
+        anchors, then the simplest map, then the smallest ``C``. All anchors and maps are then
+        evaluated on all rows and folds.
     scoring : str, callable or None, default=None
         Accuracy, or any scorer of scikit-learn that needs labels or decisions.
     coding, anchors, code_on, normalize, loss, multi_class, max_iter, tol, intercept_scaling, \

@@ -13,7 +13,7 @@ from ..data.arguments import check_choice, check_number
 from ..data.rows import FLOATS
 from .plain import Step
 
-# Sampling periods that minimise the mean squared error over ratios x/y up to e³.
+# Sampling periods that minimize the mean squared error over ratios x/y up to e³.
 PERIODS = {"chi2": 0.6, "intersection": 0.75}
 
 
@@ -93,13 +93,13 @@ class AdditiveKernelMap(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return PERIODS[self.kernel] * np.arange(self.n_steps)
 
     def amplitudes(self) -> np.ndarray:
-        """Sizes of the waves of each frequency, ``(n_steps,)``."""
+        """Amplitudes of each frequency, ``(n_steps,)``."""
         frequencies = self.frequencies()
         if self.kernel == "chi2":
             spectrum = 1 / np.cosh(np.pi * frequencies)
         else:
             spectrum = 2 / np.pi / (1 + 4 * frequencies**2)
-        # A frequency above zero stands for its negative too.
+        # A frequency above zero also represents its negative.
         return np.sqrt(PERIODS[self.kernel] * spectrum * np.where(frequencies > 0, 2, 1))
 
     def plain(self) -> list[Step]:

@@ -185,7 +185,7 @@ class Descent:
             self.check(0)
 
     def run_epoch(self, share: float = 1.0) -> None:
-        """Visit all active variables once, or a share of them drawn by lot."""
+        """Visit all active variables once, or a share of them drawn at random."""
         flags = self.active.view(np.bool_)  # numpy finds flags faster than numbers
         awake = flags[:, 0] if self.n_groups == 1 else flags.any(axis=1)
         awake_rows = np.flatnonzero(awake)
@@ -200,7 +200,7 @@ class Descent:
                 lambda part: self.core.epoch(*state, order, *part, self.bounds, reports),
                 self.column_ranges(workers.n_threads),
             )
-        reports[:, GAP] *= len(awake_rows) / max(1, len(order))  # what the visited tell of all
+        reports[:, GAP] *= len(awake_rows) / max(1, len(order))  # estimated from those visited
         self._learn_from(reports)
         self.epochs_since_check += 1
 

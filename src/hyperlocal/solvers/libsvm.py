@@ -16,18 +16,18 @@ from sklearn.svm import SVC
 
 from .. import kernels
 from ..kernels import Kernel
-from ..runtime.threads import row_blocks
 
 KERNELS = ("linear", "rbf", "poly")
 MOST_ROWS = 10_000
 # LIBSVM stops on the violation of the optimality conditions, not on the duality gap.
 LOOSEST_TOLERANCE = 1e-3
-VALUES_PER_BLOCK = 1 << 22
 
 
-def check_kernel(kernel: Any, gamma: Any, degree: Any, loss: str) -> None:
+def check_kernel(
+    kernel: Any, gamma: Any, degree: Any, loss: str, *, gamma_name: str = "gamma"
+) -> None:
     """Raise unless the arguments that describe a kernel make sense."""
-    kernels.check_kernel(kernel, gamma, degree, names=KERNELS)
+    kernels.check_kernel(kernel, gamma, degree, names=KERNELS, gamma_name=gamma_name)
     if kernel != "linear" and loss != "hinge":
         raise ValueError(f"kernel={kernel!r} needs loss='hinge'; loss={loss!r} is for 'linear'.")
 
@@ -76,7 +76,7 @@ class KernelResult:
 def solve(gram: np.ndarray, labels: np.ndarray, costs: np.ndarray, tol: float) -> KernelResult:
     """One SVM per column of ``labels`` (±1), with a hinge loss of cost ``costs`` per row.
 
-    The score of a column of one label only is that label.
+    A column that has one label only gets that label as its score.
     """
     n_rows, n_columns = labels.shape
     coef, intercept = np.zeros((n_rows, n_columns)), np.zeros(n_columns)
@@ -97,52 +97,3 @@ def solve(gram: np.ndarray, labels: np.ndarray, costs: np.ndarray, tol: float) -
     objective = half_norm + float(costs @ slack.sum(axis=1))
     dual_value = float(np.abs(coef).sum()) - half_norm
     return KernelResult(coef, intercept, n_iter, objective, objective - dual_value)
-
-
-@dataclass
-class KernelMachine:
-    """A fitted kernel SVM: ``f_c(x) = Σ_i (γ(x)·g_i) k(x, x_i) coef_ic + b_c``.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    support : ndarray of shape (n_support, p)
-        Support vectors ``x_i``.
-    gate : ndarray of shape (n_support, n_clusters) or None
-        ``g_i``; None where there is no gate.
-    coef : ndarray of shape (n_support, n_columns)
-    intercept : ndarray of shape (n_columns,)
-    """
-
-    kernel: Kernel
-    support: np.ndarray
-    gate: np.ndarray | None
-    coef: np.ndarray
-    intercept: np.ndarray
-
-    def scores(
-        self, rows: np.ndarray, gate: Any = None, *, values_per_block: int = VALUES_PER_BLOCK
-    ) -> np.ndarray:
-        """Scores of rows, in blocks of so many kernel values; ``gate`` holds their codes as CSR."""
-        out = np.tile(self.intercept, (len(rows), 1))
-        if not len(self.support):
-            return out
-        rows = rows.astype(np.float64, copy=False)
-        support = self.support.astype(np.float64, copy=False)
-        for begin, end in row_blocks(len(rows), max(1, values_per_block // len(support))):
-            values = self.kernel.values(rows[begin:end], support)
-            if self.gate is not None:
-                values *= gate[begin:end] @ self.gate.T
-            out[begin:end] += values @ self.coef
-        return out
-
-
-def machine_of(
-    result: KernelResult, kernel: Kernel, rows: np.ndarray, gate: np.ndarray | None
-) -> KernelMachine:
-    """Keep the support vectors of a result."""
-    used = result.coef.any(axis=1)
-    return KernelMachine(
-        kernel, rows[used], None if gate is None else gate[used], result.coef[used],
-        result.intercept,
-    )  # fmt: skip

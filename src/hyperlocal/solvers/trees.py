@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from .. import _core
 from ..data.rows import core_rows
+from ..gates.tree import FIRST_COLUMN, GATE, ROUTE
 from ..runtime.progress import Monitor
 from ..runtime.threads import Workers
 from .loop import Epochs
@@ -24,7 +25,6 @@ from .visits import repeated_order
 
 BATCH_SIZE = 32
 STRIDE = 8  # vectors are padded with zeros to a multiple of this
-ROUTE, GATE, FIRST_COLUMN = range(3)  # the vectors of a node
 
 STEP = 0.02
 ADAM_MEAN, ADAM_SQUARE = 0.9, 0.999
