@@ -36,7 +36,7 @@ class LatentSettings(GateSettings):
 
 
 @dataclass(eq=False, repr=False)
-class LatentLocallyLinearSVC(LearnedGateClassifier):
+class LatentLocallyLinearSVC(LearnedGateClassifier[LatentSettings]):
     """Latent locally linear support vector classifier (ML3).
 
     Each class has ``n_anchors`` linear models ``W_c`` and scores a row by the best mix of them:

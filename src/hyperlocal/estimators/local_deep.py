@@ -42,7 +42,7 @@ class TreeSettings(GateSettings):
 
 
 @dataclass(eq=False, repr=False)
-class LocalDeepSVC(LearnedGateClassifier):
+class LocalDeepSVC(LearnedGateClassifier[TreeSettings]):
     """Support vector classifier with a tree of gates (local deep kernel learning, LDKL).
 
     A complete binary tree sends a row down one path. Each node ``n`` on it adds a gated linear
