@@ -10,42 +10,14 @@
 // Stochastic gradient. Algorithm 1 of the paper: `LearnedGate` plugs into sgd_epoch.
 #pragma once
 
-#include <atomic>
-#include <thread>
+#include <functional>
 
+#include "barrier.hpp"
 #include "dual.hpp"
 #include "moving_gate.hpp"
 #include "sgd.hpp"
 
 namespace hyperlocal {
-
-// Where threads that share a batch wait for each other. It spins: phases last microseconds.
-class Barrier {
- public:
-  explicit Barrier(Index n_threads) : n_threads_(n_threads) {}
-
-  // False if someone will never come.
-  bool wait() {
-    if (n_threads_ == 1) return true;
-    const Index phase = phase_.load(std::memory_order_acquire);
-    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == n_threads_) {
-      arrived_.store(0, std::memory_order_relaxed);
-      phase_.store(phase + 1, std::memory_order_release);
-    }
-    for (int spins = 0; phase_.load(std::memory_order_acquire) == phase; ++spins) {
-      if (broken_.load(std::memory_order_relaxed)) return false;
-      if (spins > 2000) std::this_thread::yield();
-    }
-    return true;
-  }
-
-  void give_up() { broken_.store(true, std::memory_order_relaxed); }
-
- private:
-  Index n_threads_;
-  std::atomic<Index> arrived_{0}, phase_{0};
-  std::atomic<bool> broken_{false};
-};
 
 struct Share {
   Index begin, end;
@@ -99,29 +71,39 @@ class AnchorEpoch {
         blame_(batch_size * gate.k),
         gradient_(gate.n_anchors * gate.places.width()) {}
 
-  // Ends the runs of threads that wait for one that was cancelled; the state is then worthless.
-  void give_up() { barrier_.give_up(); }
+  // Ends all parts (see barrier.hpp); the state is then of no use.
+  void cancel() { barrier_.cancel(); }
 
-  void run(Index part, Share columns) {
+  // Runs part `part` of the epoch, with the columns of its own; all parts must run at once. Before
+  // each batch `before_batch` is called with the batch's number, if there is such a function; it may
+  // throw. Returns whether the epoch came to its end.
+  bool run(Index part, Share columns, const std::function<void(Index)>& before_batch = {}) {
+    return barrier_.run([&] { run_part(part, columns, before_batch); });
+  }
+
+ private:
+  struct Scratch;
+
+  void run_part(Index part, Share columns, const std::function<void(Index)>& before_batch) {
     Scratch own(*this, columns);
     Index batch = 0;
     for (Index first = 0; first < n_visits_; first += batch_size_, ++batch) {
+      if (before_batch) before_batch(batch);
       const Index n = std::min(batch_size_, n_visits_ - first);
       const Share rows = Share::of(n, part, n_threads_);
       const Share anchors = Share::of(gate_.n_anchors, part, n_threads_);
       recode(order_ + first, rows, own);
-      if (!barrier_.wait()) return;
+      barrier_.wait();
       step(order_ + first, n, columns, own);
-      if (!barrier_.wait()) return;
+      barrier_.wait();
       blame(order_ + first, rows);
-      if (!barrier_.wait()) return;
+      barrier_.wait();
       move(order_ + first, n, anchors, batch, own);
-      if (!barrier_.wait()) return;
+      barrier_.wait();
       if (!gate_.places.is_dense()) own.geometry.measure_anchors(0, gate_.n_anchors);
     }
   }
 
- private:
   struct Scratch {
     RowBuffer<T> buffer;
     detail::LocalGeometry<T> geometry;

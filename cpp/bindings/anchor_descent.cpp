@@ -1,6 +1,9 @@
 #include "anchor_descent.hpp"
 
+#include <nanobind/stl/optional.h>
+
 #include <cstdint>
+#include <optional>
 
 #include "bindings/bind.hpp"
 #include "bindings/bound_dual.hpp"
@@ -99,17 +102,29 @@ void bind(nb::module_& m, const char* gate_name, const char* epoch_name) {
            "right"_a.noconvert(), "n_threads"_a, nb::keep_alive<1, 3>())
       .def(
           "run",
-          [](Bound& b, Index part, Index column_begin, Index column_end) {
-            require_range(b.dual.n_columns, column_begin, column_end);
-            require(0 <= part && part < b.n_threads, "part out of bounds");
-            require(!b.crammer_singer || column_end == column_begin ||
-                        column_end - column_begin == b.dual.n_columns,
-                    "Crammer-Singer needs all columns at once");
+          [](Bound& b, Index part, Index column_begin, Index column_end,
+             std::optional<nb::callable> before_batch) {
+            std::function<void(Index)> hook;
+            if (before_batch)
+              hook = [&](Index batch) {
+                nb::gil_scoped_acquire acquire;
+                (*before_batch)(batch);
+              };
+            try {
+              require_range(b.dual.n_columns, column_begin, column_end);
+              require(0 <= part && part < b.n_threads, "part out of bounds");
+              require(!b.crammer_singer || column_end == column_begin ||
+                          column_end - column_begin == b.dual.n_columns,
+                      "Crammer-Singer needs all columns at once");
+            } catch (...) {
+              b.epoch.cancel();  // the other parts would wait for this one
+              throw;
+            }
             nb::gil_scoped_release release;
-            b.epoch.run(part, {column_begin, column_end});
+            return b.epoch.run(part, {column_begin, column_end}, hook);
           },
-          "part"_a, "column_begin"_a, "column_end"_a)
-      .def("give_up", [](Bound& b) { b.epoch.give_up(); });
+          "part"_a, "column_begin"_a, "column_end"_a, "before_batch"_a.none() = nb::none())
+      .def("cancel", [](Bound& b) { b.epoch.cancel(); });
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 """Types of the compiled kernels (``cpp/bindings/``). Outputs are written into given arrays."""
 
+from collections.abc import Callable
 from enum import Enum
 
 import numpy as np
@@ -173,8 +174,14 @@ class _AnchorEpoch:
         right: Array,
         n_threads: int,
     ) -> None: ...
-    def run(self, part: int, column_begin: int, column_end: int) -> None: ...
-    def give_up(self) -> None: ...
+    def run(
+        self,
+        part: int,
+        column_begin: int,
+        column_end: int,
+        before_batch: Callable[[int], None] | None = None,
+    ) -> bool: ...
+    def cancel(self) -> None: ...
 
 class AnchorEpochFloat32(_AnchorEpoch): ...
 class AnchorEpochFloat64(_AnchorEpoch): ...

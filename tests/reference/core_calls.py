@@ -316,6 +316,8 @@ MADE = {
     "dual": _core.DualFloat64,
     "tree scores": bool,
     "gate": _core.MovingGateFloat64,
+    "anchor epoch": bool,
+    "joint anchor epoch": bool,
     "nearest": _core.NearestFloat64,
     "neighborhood": _core.NeighborhoodFloat64,
     "kept svms": _core.KeptSvmsFloat64,

@@ -299,7 +299,7 @@ class _DualLearner:
         try:
             workers.map(lambda part: epoch.run(part[0], *part[1]), enumerate(ranges))
         except BaseException:  # Ctrl-C may cancel a part that the others wait for
-            epoch.give_up()
+            epoch.cancel()
             raise
         self.n_moves += n_batches
         descent.see_visits(reports)
