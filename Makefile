@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Our own builds: warnings of the compiler are errors.
+INSTALL := $(BIN)/python -m pip install --quiet --config-settings=cmake.define.HYPERLOCAL_WERROR=ON
 SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src cpp -type f -not -name '*.pyc')
 
 .PHONY: compare test docs lint format clean
@@ -36,7 +38,7 @@ $(VENV)/.installed: $(BIN)/python $(SOURCES)
 	touch $@
 
 $(VENV)/.installed-test: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet '.[test]'
+	$(INSTALL) '.[test]'
 	touch $@ $(VENV)/.installed
 
 $(VENV)/.installed-docs: $(BIN)/python $(SOURCES)
@@ -44,7 +46,7 @@ $(VENV)/.installed-docs: $(BIN)/python $(SOURCES)
 	touch $@
 
 $(VENV)/.installed-dev: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet '.[dev]'
+	$(INSTALL) '.[dev]'
 	touch $@ $(VENV)/.installed $(VENV)/.installed-test
 
 clean:
