@@ -1,9 +1,9 @@
 // Where the threads of one computation wait for each other between its phases.
 //
 // Each thread runs one part inside `run`, and calls `wait` at the end of every phase. A part that
-// throws, or a call of `cancel`, breaks the barrier: all other parts leave at their next `wait`, and
-// the first exception is rethrown once they have left. So no thread waits for one that never comes,
-// and none still reads or writes when the caller sees the exception.
+// throws, or a call of `cancel`, breaks the barrier: all other parts leave at their next `wait`,
+// and the first exception is rethrown once they have left. So no thread waits for one that never
+// comes, and none still reads or writes when the caller sees the exception.
 #pragma once
 
 #include <atomic>

@@ -16,7 +16,7 @@ class Parts:
 
     def __init__(self):
         given = {key: fresh(value) for key, value in CALLS["anchor epoch"].arguments.items()}
-        for key in ("part", "column_begin", "column_end"):
+        for key in ("part", "column_begin", "column_end", "n_threads"):
             del given[key]
         self.epoch = anchor_epoch(n_threads=3, **given)
         self.outcomes = {}

@@ -22,8 +22,6 @@ from ..runtime.threads import Workers, row_blocks
 
 ALGORITHMS = ("exact", "tree", "approximate")
 
-_KINDS = {np.dtype(np.float32): _core.NearestFloat32, np.dtype(np.float64): _core.NearestFloat64}
-
 QUERIES_PER_BLOCK = 256
 FEWEST_QUERIES_PER_BLOCK = 16
 ROWS_PER_TILE = 4096
@@ -148,12 +146,12 @@ class ExactSearch(_SavedAsRows):
         def search_block(block: tuple[int, int]) -> None:
             begin, end = block
             points = keys.points(X[begin:end])
-            search = _KINDS[dtype](end - begin, k)
+            search = _core.nearest_rows(rows, queries, begin, end, k)
             for first, last in row_blocks(self.X.shape[0], ROWS_PER_TILE):
                 products = _products(points.values, keys.rows[first:last])
                 search.add(products, keys.half_norms[first:last], points.slack)
             distances, bounds = found.distances[begin:end], np.empty(end - begin, dtype)
-            search.finish(rows, queries, begin, found.indices[begin:end], distances, bounds)
+            search.finish(found.indices[begin:end], distances, bounds)
             is_sure[begin:end] = points.farthest_key(distances[:, -1]) < bounds
 
         workers.map(search_block, row_blocks(n_queries, self._block_size(n_queries)))

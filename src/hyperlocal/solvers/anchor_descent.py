@@ -34,14 +34,6 @@ from ..runtime.threads import MOST_ROWS_PER_BLOCK, row_blocks
 from . import sgd
 from .dual import GAP, Descent, visit_order
 
-_GATES = {
-    np.dtype(np.float32): _core.MovingGateFloat32,
-    np.dtype(np.float64): _core.MovingGateFloat64,
-}
-_EPOCHS = {
-    np.dtype(np.float32): _core.AnchorEpochFloat32,
-    np.dtype(np.float64): _core.AnchorEpochFloat64,
-}
 # An epoch of small data has 64 batches, if they can be of 16 rows.
 SMALLEST_BATCH, LARGEST_BATCH = 16, 128
 BATCHES_PER_EPOCH = 64
@@ -217,7 +209,8 @@ class _Recoding(Descent):
         n_groups = 1 if problem.crammer_singer else problem.n_columns
         bounds = np.tile([SLACK, -np.inf], (n_groups, 1))
         super().__init__(problem, 0.0, rng, alpha, bounds, see_scores=self.right)
-        self.moving = moving_gate(places, gate, problem, self.squared_norms, look.reserves)
+        self.moving = moving_gate(places, gate, problem, self.squared_norms)
+        self.reserves = look.reserves
         self.awake = np.arange(problem.lifted.n_rows)
         self.leave_out()
 
@@ -230,7 +223,7 @@ class _Recoding(Descent):
         """Let the rows awake choose their neighbours anew; the others have no share of weights."""
         blocks = row_blocks(len(self.awake), MOST_ROWS_PER_BLOCK)
         self.problem.lifted.workers.map(
-            lambda block: self.moving.recode(self.awake[slice(*block)]), blocks
+            lambda block: self.moving.recode(self.awake[slice(*block)], self.reserves), blocks
         )
         self.rebuild_weights()
 
@@ -285,11 +278,15 @@ class _DualLearner:
         n_batches = -(-len(order) // size)
         progress = (number + np.arange(n_batches) / max(1, n_batches)) / n_epochs
         reports, n_threads = descent.blank_reports(), self._threads_for(problem)
-        epoch = _EPOCHS[problem.lifted.dtype](
-            descent.core, descent.moving, descent.weights, descent.alpha, descent.active,
-            self.momentum, self.spread, self.step * (1 - progress), self.n_moves,
-            problem.crammer_singer, OWN_SHARE, order, size, descent.bounds, reports,
-            descent.right.flags, n_threads,
+        motion = _core.anchor_motion(
+            self.momentum, self.spread, self.step * (1 - progress), self.n_moves
+        )
+        options = _core.AnchorEpochOptions(
+            own_share=OWN_SHARE, batch_size=size, n_threads=n_threads
+        )
+        epoch = _core.anchor_epoch(
+            descent.core_state(), descent.moving, motion, options, order, reports,
+            descent.right.flags,
         )  # fmt: skip
         # All threads run at once and wait for each other: as many parts as threads, some of them
         # without columns.
@@ -406,20 +403,12 @@ def start_sgd(
     return sgd.SgdState(weights, weights, 0, lambda_, t0)
 
 
-def moving_gate(
-    places: Any,
-    gate: Gate,
-    problem: Problem,
-    squared_norms: np.ndarray,
-    reserves: np.ndarray | None = None,
-) -> Any:
+def moving_gate(places: Any, gate: Gate, problem: Problem, squared_norms: np.ndarray) -> Any:
     """The compiled view of a gate: anchors, codes and norms are changed in place."""
     lifted = problem.lifted
-    if reserves is None:
-        reserves = np.empty((lifted.n_rows, 0), np.int32)
-    return _GATES[lifted.dtype](
-        places, gate.anchors, lifted.anchors, reserves, lifted.gate, squared_norms,
-        lifted.row_norms, gate.beta, lifted.normalize,
+    return _core.moving_gate(
+        places, gate.anchors, lifted.anchors, lifted.gate, squared_norms, lifted.row_norms,
+        gate.beta, lifted.normalize,
     )  # fmt: skip
 
 
