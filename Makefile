@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --config-settings=cmake.define.HYPERLOCAL_WERROR=ON
 SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src cpp -type f -not -name '*.pyc')
 
-.PHONY: compare test stub docs lint format clean
+.PHONY: compare test sanitize stub docs lint format clean
 
 compare: $(VENV)/.installed
 	$(BIN)/hyperlocal compare
@@ -17,6 +17,26 @@ test: $(VENV)/.installed-test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n 2 -q
+
+# The kernels' tests and the fuzz of the bindings under AddressSanitizer and UBSan: a build of its
+# own of the portable module, in build/sanitize, with asserts. Python itself is not instrumented:
+# the sanitizer is preloaded, and does not look for leaks.
+SANITIZED := build/sanitize
+KERNEL_TESTS := tests/test_core.py tests/test_core_barrier.py tests/test_core_fuzz.py \
+  tests/test_core_sizes.py tests/gates/test_codes.py tests/model/test_lifting.py \
+  tests/solvers/test_dual_epochs.py tests/solvers/test_anchor_descent_epochs.py \
+  tests/solvers/test_sgd.py tests/solvers/test_trees.py tests/solvers/test_latent.py \
+  tests/solvers/test_pegasos.py tests/solvers/test_kernel_pegasos.py \
+  tests/solvers/test_small_svms.py tests/neighbors/test_cells.py tests/neighbors/test_search.py
+
+sanitize: $(VENV)/.installed-test
+	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target $(SANITIZED) \
+	  --config-settings=build-dir=build/sanitize-objects \
+	  --config-settings=cmake.define.HYPERLOCAL_WERROR=ON \
+	  --config-settings=cmake.define.HYPERLOCAL_SANITIZE=ON .
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 HYPERLOCAL_CORE=baseline PYTHONPATH=$(SANITIZED) \
+	  $(BIN)/python -m pytest -q -n 2 -p no:cacheprovider -k "not real_index" $(KERNEL_TESTS)
 
 stub: $(VENV)/.installed-test
 	$(BIN)/python -m nanobind.stubgen -q -m hyperlocal._core_baseline -o src/hyperlocal/_core.pyi
