@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --config-settings=cmake.define.HYPERLOCAL_WERROR=ON
 SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src cpp -type f -not -name '*.pyc')
 
-.PHONY: compare test sanitize stub docs lint format clean
+.PHONY: compare test test-data sanitize stub docs lint format clean
 
 compare: $(VENV)/.installed
 	$(BIN)/hyperlocal compare
@@ -17,6 +17,10 @@ test: $(VENV)/.installed-test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n 2 -q
+
+# The real benchmark sets, in the folder that HYPERLOCAL_DATA names.
+test-data: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -q -m data tests
 
 # The kernels' tests and the fuzz of the bindings under AddressSanitizer and UBSan: a build of its
 # own of the portable module, in build/sanitize, with asserts. Python itself is not instrumented:

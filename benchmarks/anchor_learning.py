@@ -1,12 +1,12 @@
 """Learned anchors against fixed ones: test errors, small models, biases alone, time.
 
-    python benchmarks/anchor_learning.py choose     # m, k, C and form, by validation
-    python benchmarks/anchor_learning.py maps       # linear or quadratic local models, likewise
-    python benchmarks/anchor_learning.py accuracy   # test errors of the chosen, five seeds
-    python benchmarks/anchor_learning.py rbf        # a tuned RBF SVC on the same rows
-    python benchmarks/anchor_learning.py biases     # LLC-SAPL_lcc against LCC+SVM
-    python benchmarks/anchor_learning.py curve      # error against the number of anchors
-    python benchmarks/anchor_learning.py speed      # time of a fit against fixed anchors
+    python -m benchmarks.anchor_learning choose     # m, k, C and form, by validation
+    python -m benchmarks.anchor_learning maps       # linear or quadratic local models, likewise
+    python -m benchmarks.anchor_learning accuracy   # test errors of the chosen, five seeds
+    python -m benchmarks.anchor_learning rbf        # a tuned RBF SVC on the same rows
+    python -m benchmarks.anchor_learning biases     # LLC-SAPL_lcc against LCC+SVM
+    python -m benchmarks.anchor_learning curve      # error against the number of anchors
+    python -m benchmarks.anchor_learning speed      # time of a fit against fixed anchors
 
 `choose` sees training rows only: a quarter of them is held out. All settings are tried on one such
 split; the best few, and the best with more epochs, on two more. Fixed anchors get the same number
@@ -39,7 +39,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
-from common import (
+from hyperlocal import LocallyLinearSVC, SupervisedAnchorSVC
+from hyperlocal.datasets import load_dataset
+from hyperlocal.papers import LocalCodingSVC
+from hyperlocal.solvers import dual
+from hyperlocal.solvers.anchor_learning import FIRST_EPOCHS
+
+from .common import (
     Row,
     argument_parser,
     environment,
@@ -48,10 +54,6 @@ from common import (
     rounded,
     write_result,
 )
-from hyperlocal import LocalCodingSVC, LocallyLinearSVC, SupervisedAnchorSVC
-from hyperlocal.datasets import load_dataset
-from hyperlocal.estimators.supervised_anchors import FIRST_EPOCHS
-from hyperlocal.solvers import dual
 
 VALIDATION_SHARE = 0.25
 QUICK_ROWS = 1_500
@@ -325,7 +327,7 @@ def biases(tasks: tuple[Task, ...], repeats: int, quick: bool) -> list[Row]:
         X, y, *_ = task.parts(0, quick)
         splits = [validation_split(task, X, y, number) for number in range(3)]
         errors = {}
-        for name, make in bias_contenders(m).items():
+        for name, make in bias_models(m).items():
             form, _ = winner(make, BIAS_FORMS, splits, f"{task.name} {m} {name}")
             found = [error(make(s, **form), task.parts(s, quick)) for s in range(repeats)]
             errors[name] = float(np.mean(found))
@@ -341,7 +343,7 @@ def biases(tasks: tuple[Task, ...], repeats: int, quick: bool) -> list[Row]:
     return rows
 
 
-def bias_contenders(m: int) -> dict[str, Callable[..., Any]]:
+def bias_models(m: int) -> dict[str, Callable[..., Any]]:
     """Models of one number per anchor, k = 8 (or all anchors, if they are fewer)."""
     k = min(8, m)
 
@@ -349,7 +351,7 @@ def bias_contenders(m: int) -> dict[str, Callable[..., Any]]:
         return LocalCodingSVC(m, n_neighbors=k, coding=coding, random_state=seed, **form)
 
     return {
-        "LLC-SAPL_lcc": lambda seed, **form: learned(seed, m, k, bias_only=True, **form),
+        "LLC-SAPL_lcc": lambda seed, **form: learned(seed, m, k, feature_map="bias_only", **form),
         "LCC+SVM (lcc codes)": lambda seed, **form: lcc(seed, "lcc", **form),
         "LCC+SVM (soft codes)": lambda seed, **form: lcc(seed, "soft", **form),
     }

@@ -18,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 
-from common import Row, argument_parser, environment, print_table, rounded, timed, write_result
 from hyperlocal.gates.anchors import choose_anchors
 from hyperlocal.gates.gate import fit_gate
 from hyperlocal.maps.base import FeatureMap
@@ -26,6 +25,8 @@ from hyperlocal.maps.quadratic import QuadraticMap
 from hyperlocal.model.lifting import LiftedRows
 from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import Problem, dual
+
+from .common import Row, argument_parser, environment, print_table, rounded, timed, write_result
 
 N_NEIGHBORS = 8
 # Epochs before those that are timed: in the first ones nearly every α changes.
@@ -157,7 +158,7 @@ def read_rate(n_bytes: int, n_threads: int, repeats: int, read_once: Reader) -> 
 
 
 def l2_bytes() -> int:
-    """Size of a core's second-level cache where the system tells it."""
+    """Size of a core's second-level cache where the system reports it."""
     try:
         text = Path("/sys/devices/system/cpu/cpu0/cache/index2/size").read_text().strip()
     except OSError:

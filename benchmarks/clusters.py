@@ -22,14 +22,15 @@ from distributed import Client
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-from common import Row, argument_parser, environment, print_table, rounded, write_result
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.dask import KEEP_MEMORY, DaskLocallyLinearSVC
 from hyperlocal.data.checks import check_labelled_rows
 from hyperlocal.datasets import load_dataset
 from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import dual
-from scaling import make_rows
+
+from .common import Row, argument_parser, environment, print_table, rounded, write_result
+from .scaling import make_rows
 
 N_COMPONENTS = 50
 N_CENTRES, N_DIMENSIONS = 40, 20
@@ -136,7 +137,7 @@ def objective_of_gate(model: Any, X: np.ndarray, y: np.ndarray, seed: int) -> fl
     local = model.to_local()
     data = check_labelled_rows(local, X, y)
     with Workers(2) as workers:
-        problem = local._problem(local._lift_rows(data.X, workers), data)
+        problem = local.model_.problem(data, local.C, local.loss, workers=workers)
         rng = np.random.default_rng(seed)
         return dual.solve(problem, tol=model.tol, max_iter=1000, rng=rng).objective
 
@@ -182,17 +183,17 @@ class _Stamped:
         """Fit, with every round's end in ``stamps``."""
         from hyperlocal.solvers import team
 
-        decide = team.Council.decide
+        decide = team.Coordinator.decide
 
-        def decide_and_note(council: Any, proposals: Any) -> None:
-            decide(council, proposals)
+        def decide_and_note(coordinator: Any) -> None:
+            decide(coordinator)
             self.stamps.append(time.perf_counter())
 
-        team.Council.decide = decide_and_note  # type: ignore[method-assign]
+        team.Coordinator.decide = decide_and_note  # type: ignore[method-assign]
         try:
             return self.model.fit(X, y)
         finally:
-            team.Council.decide = decide  # type: ignore[method-assign]
+            team.Coordinator.decide = decide  # type: ignore[method-assign]
 
 
 def modelled(measured: list[Row], n_rows: int) -> list[Row]:

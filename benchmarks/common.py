@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from hyperlocal.reproduction.environment import machine, versions
+from .environment import machine, versions
 
 RESULTS = Path(__file__).parent / "results"
 MEGABYTE = 1e6
@@ -30,7 +30,7 @@ Row = dict[str, Any]
 
 def argument_parser(summary: str | None, *, repeats: int) -> argparse.ArgumentParser:
     """A parser with the arguments every benchmark takes, so that all are run alike."""
-    parser = argparse.ArgumentParser(description=(summary or "").splitlines()[0])
+    parser = plain_parser(summary)
     parser.add_argument("--seed", type=int, default=0, help="seeds data, anchors and visits")
     parser.add_argument("--repeats", type=int, default=repeats, help="runs of what is timed")
     parser.add_argument(
@@ -39,11 +39,17 @@ def argument_parser(summary: str | None, *, repeats: int) -> argparse.ArgumentPa
     return parser
 
 
+def plain_parser(summary: str | None) -> argparse.ArgumentParser:
+    """A parser without arguments; the first line of the summary describes the script."""
+    about = (summary or "").splitlines()[0]
+    return argparse.ArgumentParser(prog=f"python -m {script_name()}", description=about)
+
+
 # ---- the record ----------------------------------------------------------------------------------
 
 
 def environment(seed: int | None = None, peers: Sequence[str] = ()) -> Row:
-    """What a reader needs to judge or repeat a result: command, date, versions, machine."""
+    """What a reader needs to repeat a result: command, date, versions, machine."""
     return {
         "command": command(),
         "seed": seed,
@@ -53,10 +59,14 @@ def environment(seed: int | None = None, peers: Sequence[str] = ()) -> Row:
     }
 
 
+def script_name() -> str:
+    """The module that was run, such as ``benchmarks.mnist``."""
+    return f"benchmarks.{Path(sys.argv[0]).stem}"
+
+
 def command() -> str:
-    """The command line as typed from the project's folder, whatever folder it was typed in."""
-    script = Path(sys.argv[0]).name
-    return " ".join(["python", f"benchmarks/{script}", *sys.argv[1:]])
+    """The command line as typed in the project's folder."""
+    return " ".join(["python -m", script_name(), *sys.argv[1:]])
 
 
 def write_result(name: str, record: Row, rows: Iterable[Row], *, tracked: bool = True) -> None:
@@ -107,7 +117,7 @@ def timed(function: Callable[[], Any], repeats: int = 1) -> Timing:
 
 
 def timed_in_turns(functions: dict[Any, Callable[[], Any]], repeats: int) -> dict[Any, Timing]:
-    """Run contenders one after the other, round after round: a busy minute then hits them all."""
+    """Run functions one after the other, round after round: a busy minute then slows them all."""
     rounds = [{name: timed(run) for name, run in functions.items()} for _ in range(repeats)]
     return {
         name: Timing(tuple(one[name].seconds[0] for one in rounds), rounds[-1][name].value)
@@ -156,9 +166,45 @@ def in_fresh_process(arguments: Sequence[str]) -> Row:
     one. (Linux lets a child inherit its parent's peak, so the parent must stay small.)
     """
     run = subprocess.run(
-        [sys.executable, sys.argv[0], *arguments], check=True, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", script_name(), *arguments],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     return json.loads(run.stdout)
+
+
+# ---- words ---------------------------------------------------------------------------------------
+
+RATIO = "times faster"  # in the name of a column: seconds of the peer over ours
+
+
+def speed(ratio: float | None) -> str:
+    """A ratio of seconds in words: what is slower is called slower.
+
+    Examples
+    --------
+    >>> from benchmarks.common import speed
+    >>> speed(12.3), speed(0.48), speed(1.003), speed(340.2)
+    ('12 times faster', '2.1 times slower', 'as fast', '340 times faster')
+    """
+    if ratio is None:
+        return ""
+    times, word = (ratio, "faster") if ratio >= 1 else (1 / ratio, "slower")
+    if times < 1.05:
+        return "as fast"
+    return f"{times:.0f} times {word}" if times >= 100 else f"{times:.2g} times {word}"
+
+
+def in_words(row: Row) -> Row:
+    """A row whose ratios are words, under a heading that fits both faster and slower."""
+    is_ratio = row.get("method") == RATIO
+    found: Row = {}
+    for key, value in row.items():
+        if isinstance(value, float) and (is_ratio or RATIO in key):
+            value = speed(value)
+        found[key.replace(RATIO, "speed")] = "speed" if value == RATIO else value
+    return found
 
 
 # ---- tables --------------------------------------------------------------------------------------
@@ -170,6 +216,7 @@ def print_table(rows: Sequence[Row], title: str = "") -> None:
         print(f"\n{title}")
     if not rows:
         return
+    rows = [in_words(row) for row in rows]
     headings = columns_of(rows)
     cells = [[shown(row.get(heading, "")) for heading in headings] for row in rows]
     widths = [max(map(len, column)) for column in zip(headings, *cells, strict=True)]
@@ -185,6 +232,7 @@ def print_table(rows: Sequence[Row], title: str = "") -> None:
 
 def markdown_table(rows: Sequence[Row]) -> str:
     """The same table for a markdown page."""
+    rows = [in_words(row) for row in rows]
     headings = columns_of(rows)
     rule = [":---" if _is_text(rows, heading) else "---:" for heading in headings]
     body = [[shown(row.get(heading, "")) for heading in headings] for row in rows]
@@ -197,7 +245,7 @@ def columns_of(rows: Sequence[Row]) -> list[str]:
 
 
 def shown(value: Any) -> str:
-    """A cell: four significant digits are more than a timing deserves."""
+    """A cell, with four significant digits."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -1,12 +1,12 @@
 """The papers' figures that no other benchmark measures: epochs of anchor learning, landmarks.
 
-    python benchmarks/figures.py epochs      # LLC-SAPL, figure 3: objective and accuracy per epoch
-    python benchmarks/figures.py landmarks   # L3-SVM, figure 3: accuracy over landmarks
-    python benchmarks/figures.py selection   # L3-SVM, figure 4: random landmarks or principal axes
-    python benchmarks/figures.py draw        # the pictures for the docs, from the tracked results
+    python -m benchmarks.figures epochs      # LLC-SAPL, figure 3: objective and accuracy per epoch
+    python -m benchmarks.figures landmarks   # L3-SVM, figure 3: accuracy over landmarks
+    python -m benchmarks.figures selection   # L3-SVM, figure 4: random landmarks or principal axes
+    python -m benchmarks.figures draw        # the pictures for the docs, from the tracked results
 
 C is chosen on training rows: for landmarks here, for anchors by the table of LLC-SAPL. The papers
-print these figures as curves, without numbers; ``docs/reproduction.md`` tells what their texts say.
+print these figures as curves, without numbers; ``docs/reproduction.md`` quotes their texts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,14 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from common import (
+from hyperlocal import SupervisedAnchorSVC
+from hyperlocal.datasets import load_dataset
+from hyperlocal.maps.landmarks import choose_landmarks
+from hyperlocal.papers import LandmarkSVC
+from hyperlocal.plots.drawing import BLUE, GREY, INK, ORANGE, pyplot
+from hyperlocal.runtime.threads import Workers
+
+from .common import (
     RESULTS,
     Row,
     argument_parser,
@@ -36,11 +43,6 @@ from common import (
     rounded,
     write_result,
 )
-from hyperlocal import LandmarkSVC, SupervisedAnchorSVC
-from hyperlocal.datasets import load_dataset
-from hyperlocal.maps.landmarks import choose_landmarks
-from hyperlocal.plots.drawing import BLUE, GREY, INK, ORANGE, pyplot
-from hyperlocal.runtime.threads import Workers
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 QUICK_ROWS = 600

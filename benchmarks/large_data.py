@@ -1,8 +1,8 @@
 """Peak memory and time of a fit to a file that is larger than the memory it may take.
 
-    python benchmarks/large_data.py npy
-    python benchmarks/large_data.py csv --gigabytes 2
-    python benchmarks/large_data.py objectives
+    python -m benchmarks.large_data npy
+    python -m benchmarks.large_data csv --gigabytes 2
+    python -m benchmarks.large_data objectives
 
 Rows of 500 features vary mostly along 10 directions, in which the classes are waves. They are
 written to a file (npy, or CSV); ``datasets.stream`` reads it and ``fit_stream`` is fitted to it, in
@@ -26,7 +26,14 @@ from unittest.mock import patch
 
 import numpy as np
 
-from common import (
+from hyperlocal import LocallyLinearSVC
+from hyperlocal.datasets import stream
+from hyperlocal.estimators import streaming
+from hyperlocal.model.local_model import ChainSettings
+from hyperlocal.solvers import blocks as block_descent
+from hyperlocal.solvers.stored import StoredProblem
+
+from .common import (
     MEGABYTE,
     Row,
     argument_parser,
@@ -39,10 +46,6 @@ from common import (
     timed,
     write_result,
 )
-from hyperlocal import LocallyLinearSVC
-from hyperlocal.datasets import stream
-from hyperlocal.estimators.streamed import StoredProblem, StreamedClassifier
-from hyperlocal.solvers import blocks as block_descent
 
 N_FEATURES = 500
 N_DIRECTIONS = 10
@@ -60,8 +63,8 @@ EPOCHS_PER_VISIT = (1, 2, 3, 5, 10)
 TOLERANCE = 0.01
 TOLERANCE_TO_COMPARE = 1e-3
 STAGES = {
-    "read and write s": (StreamedClassifier, "_collect"),
-    "gate s": (StreamedClassifier, "_fit_gate"),
+    "read and write s": (streaming, "collect_stream"),
+    "gate s": (ChainSettings, "fit"),
     "codes s": (StoredProblem, "prepare"),
     "passes s": (block_descent.BlockDescent, "run_pass"),
     "exact gap s": (block_descent.BlockDescent, "check"),
@@ -138,7 +141,7 @@ def make_model(seed: int, **arguments: Any) -> LocallyLinearSVC:
 
 
 def fit_once(task: argparse.Namespace) -> Row:
-    """Fit to the file, and tell seconds and memory."""
+    """Fit to the file; return seconds and memory."""
     few = next(row_blocks(1_000, task.seed))
     make_model(task.seed, n_anchors=8).fit_stream([few])
     before = peak_bytes()

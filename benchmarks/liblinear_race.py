@@ -17,15 +17,6 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from common import (
-    Row,
-    argument_parser,
-    environment,
-    print_table,
-    rounded,
-    timed_in_turns,
-    write_result,
-)
 from hyperlocal.data.rows import core_rows
 from hyperlocal.datasets import load_dataset
 from hyperlocal.gates.anchors import choose_anchors
@@ -34,6 +25,16 @@ from hyperlocal.gates.gate import Gate, fit_gate
 from hyperlocal.model.lifting import LiftedRows
 from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import Problem, SolverResult, dual
+
+from .common import (
+    Row,
+    argument_parser,
+    environment,
+    print_table,
+    rounded,
+    timed_in_turns,
+    write_result,
+)
 
 N_ANCHORS, N_NEIGHBORS, C, BIAS = 100, 8, 1.0, 1.0
 CODING = "soft"

@@ -16,7 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from common import (
+from hyperlocal import LocallyLinearSVC
+from hyperlocal.estimators import base
+from hyperlocal.model.lifting import LiftedRows
+from hyperlocal.model.local_model import LocalModel
+from hyperlocal.runtime.threads import Workers
+
+from .common import (
     Row,
     argument_parser,
     environment,
@@ -26,17 +32,13 @@ from common import (
     timed_in_turns,
     write_result,
 )
-from hyperlocal import LocallyLinearSVC
-from hyperlocal.estimators import local_model
-from hyperlocal.model.lifting import LiftedRows
-from hyperlocal.runtime.threads import Workers
 
 N_NEIGHBORS = 8
 TRAINING_ROWS = 4_000
 STAGES = {
-    "checks": (local_model, "check_rows"),
-    "codes": (local_model.LocalModel, "_encode"),
-    "lifting": (local_model.LocalModel, "_lift"),
+    "checks": (base, "check_rows"),
+    "codes": (LocalModel, "encode"),
+    "lifting": (LocalModel, "lift_stored"),
     "scores": (LiftedRows, "scores"),
 }
 
@@ -78,8 +80,8 @@ def bare_products(
     shape: Shape, model: LocallyLinearSVC, X: np.ndarray, workers: Workers
 ) -> tuple[Callable[[], list], int]:
     """The products alone, ready to run on gathered arrays, and how many flops they make."""
-    phi = model._feature_map.mapped(X)
-    anchors = model._encode(X, workers).anchors
+    phi = model.model_.feature_map.mapped(X)
+    anchors = model.model_.encode(X, workers).anchors
     gathered = [
         np.ascontiguousarray(phi[(anchors == anchor).any(axis=1)])
         for anchor in range(len(model.anchors_))

@@ -1,7 +1,7 @@
 """LDKL and ML3 on the papers' sets: accuracy, time to fit, and time to predict.
 
-    python benchmarks/rivals.py accuracy [--methods …] [--sets …]   # test accuracy, three seeds
-    python benchmarks/rivals.py speed                    # prediction beside a linear SVM, fits
+    python -m benchmarks.rivals accuracy [--methods …] [--sets …]   # test accuracy, three seeds
+    python -m benchmarks.rivals speed                    # prediction beside a linear SVM, fits
 
 `accuracy` leaves depth, regulariser and number of models to "auto", so they are chosen inside
 `fit`, on a part of the training rows; each method and set has a result of its own. Rows
@@ -16,6 +16,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.decomposition import PCA
@@ -24,7 +25,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
-from common import (
+from hyperlocal.compare import METHODS
+from hyperlocal.datasets import load_dataset
+from hyperlocal.papers import LocalDeepSVC
+
+from .common import (
     Row,
     argument_parser,
     environment,
@@ -33,31 +38,33 @@ from common import (
     timed_in_turns,
     write_result,
 )
-from hyperlocal import LatentLocallyLinearSVC, LocalDeepSVC
-from hyperlocal.datasets import load_dataset
+from .reproduction.rows import thinned
 
 # Principal components instead of pixels; USPS by validation on training rows (96.8 % correct on raw
 # pixels, 97.5 % on components), MNIST as the goals are stated.
 N_COMPONENTS = {"mnist": 50, "usps": 40}
 TRAIN_SHARE = {"skin": 1 / 2}
-OPTIONS: dict[tuple[str, str], Row] = {("LDKL", "letter"): {"jitter": "auto", "max_iter": 100}}
+METHOD_KEYS = ["local-deep", "latent"]
+OPTIONS: dict[tuple[str, str], Row] = {
+    ("local-deep", "letter"): {"jitter": "auto", "max_iter": 100},
+}
 SEEDS = 3
 QUICK_ROWS = 1_500
 DEPTH = 6
 PREDICTED_ROWS = 100_000
 WIDTHS = (50, 100, 256)
 FEWEST_ROWS_TO_FIT = 2_000
-# The sets of up to 60,000 rows, with settings as validation chooses them there.
+# The sets of up to 60,000 rows, with settings as validation chooses them there; C is 1/(lambda N).
 TIMED_SETTINGS: dict[tuple[str, str], dict[str, float]] = {
-    ("LDKL", "ijcnn1"): {"depth": 4, "alpha": 3e-4},
-    ("LDKL", "magic04"): {"depth": 4, "alpha": 3e-4},
-    ("LDKL", "usps"): {"depth": 4, "alpha": 1e-3},
-    ("LDKL", "mnist"): {"depth": 4, "alpha": 3e-4},
-    ("LDKL", "letter"): {"depth": 4, "alpha": 1e-4},
-    ("ML3", "ijcnn1"): {"n_models": 100, "alpha": 1e-5},
-    ("ML3", "usps"): {"n_models": 48, "alpha": 1e-4},
-    ("ML3", "mnist"): {"n_models": 96, "alpha": 1e-5},
-    ("ML3", "letter"): {"n_models": 96, "alpha": 1e-5},
+    ("local-deep", "ijcnn1"): {"depth": 4, "lambda": 3e-4},
+    ("local-deep", "magic04"): {"depth": 4, "lambda": 3e-4},
+    ("local-deep", "usps"): {"depth": 4, "lambda": 1e-3},
+    ("local-deep", "mnist"): {"depth": 4, "lambda": 3e-4},
+    ("local-deep", "letter"): {"depth": 4, "lambda": 1e-4},
+    ("latent", "ijcnn1"): {"n_anchors": 100, "lambda": 1e-5},
+    ("latent", "usps"): {"n_anchors": 48, "lambda": 1e-4},
+    ("latent", "mnist"): {"n_anchors": 96, "lambda": 1e-5},
+    ("latent", "letter"): {"n_anchors": 96, "lambda": 1e-5},
 }
 
 
@@ -72,18 +79,18 @@ class Goal:
 
 
 GOALS = (
-    Goal("LDKL", "ijcnn1", 98.3, 98.31),
-    Goal("LDKL", "skin", 99.7, 98.08),
-    Goal("LDKL", "magic04", 86.2, 86.22),
-    Goal("LDKL", "usps", 93.8, 93.83),
-    Goal("LDKL", "mnist", 97.2, 97.24),
-    Goal("LDKL", "letter", 96.5, 97.15),
-    Goal("LDKL", "banana", 89.2, 90.15),
-    Goal("ML3", "svmguide1", 96.7, 96.68),
-    Goal("ML3", "ijcnn1", 98.7, 97.73),
-    Goal("ML3", "usps", 93.8, 93.22),
-    Goal("ML3", "mnist", 97.5, 97.04),
-    Goal("ML3", "letter", 96.2, None),
+    Goal("local-deep", "ijcnn1", 98.3, 98.31),
+    Goal("local-deep", "skin", 99.7, 98.08),
+    Goal("local-deep", "magic04", 86.2, 86.22),
+    Goal("local-deep", "usps", 93.8, 93.83),
+    Goal("local-deep", "mnist", 97.2, 97.24),
+    Goal("local-deep", "letter", 96.5, 97.15),
+    Goal("local-deep", "banana", 89.2, 90.15),
+    Goal("latent", "svmguide1", 96.7, 96.68),
+    Goal("latent", "ijcnn1", 98.7, 97.73),
+    Goal("latent", "usps", 93.8, 93.22),
+    Goal("latent", "mnist", 97.5, 97.04),
+    Goal("latent", "letter", 96.2, None),
 )
 
 
@@ -91,7 +98,7 @@ GOALS = (
 
 
 def parts_of(name: str, seed: int, n_rows: int | None) -> tuple[np.ndarray, ...]:
-    """Training rows and labels, test rows and labels, scaled by what the training rows tell."""
+    """Training rows and labels, test rows and labels, scaled by the training rows."""
     data = load_dataset(name)
     if data.X_test is None:
         X_train, X_test, y_train, y_test = train_test_split(
@@ -100,7 +107,7 @@ def parts_of(name: str, seed: int, n_rows: int | None) -> tuple[np.ndarray, ...]
         )  # fmt: skip
     else:
         X_train, y_train, X_test, y_test = data.X_train, data.y_train, data.X_test, data.y_test
-    X_train, y_train = X_train[:n_rows].astype(np.float32), y_train[:n_rows]
+    X_train, y_train = thinned(X_train.astype(np.float32), y_train, n_rows)
     X_test = X_test.astype(np.float32)
     if name in N_COMPONENTS:
         axes = PCA(N_COMPONENTS[name], svd_solver="covariance_eigh").fit(X_train)
@@ -113,26 +120,32 @@ def parts_of(name: str, seed: int, n_rows: int | None) -> tuple[np.ndarray, ...]
     return X_train, y_train, X_test, y_test
 
 
+def classifier(goal: Goal, seed: int, settings: Row) -> Any:
+    """The method with these settings, on all cores."""
+    return METHODS[goal.method].make(seed, -1).set_params(**settings)
+
+
 def run(goal: Goal, seed: int, n_rows: int | None) -> Row:
     """One fit with everything left open, then one with what it chose, timed."""
     X_train, y_train, X_test, y_test = parts_of(goal.name, seed, n_rows)
-    Classifier = LocalDeepSVC if goal.method == "LDKL" else LatentLocallyLinearSVC
-    options = {"n_jobs": -1, "random_state": seed, **OPTIONS.get((goal.method, goal.name), {})}
+    options = OPTIONS.get((goal.method, goal.name), {})
     start = time.perf_counter()
-    model = Classifier(**options).fit(X_train, y_train)
+    model = classifier(goal, seed, options).fit(X_train, y_train)
     seconds = time.perf_counter() - start
-    size = {"depth": model.depth_} if goal.method == "LDKL" else {"n_models": model.n_models_}
+    size = (
+        {"depth": model.depth_} if goal.method == "local-deep" else {"n_anchors": model.n_anchors_}
+    )
     if "jitter" in options:
         size["jitter"] = model.jitter_
     start, cpu = time.perf_counter(), time.process_time()
-    Classifier(**{**options, **size, "alpha": model.alpha_}).fit(X_train, y_train)
+    classifier(goal, seed, options | size | {"C": model.C_}).fit(X_train, y_train)
     return {
         "method": goal.method,
         "set": goal.name,
         "seed": seed,
         "accuracy %": round(100 * model.score(X_test, y_test), 3),
         **size,
-        "alpha": model.alpha_,
+        "C": model.C_,
         "fit, auto (s)": seconds,
         "fit, given (s)": time.perf_counter() - start,
         "fit, given (CPU s)": time.process_time() - cpu,
@@ -185,7 +198,7 @@ def prediction_times(n_features: int, seed: int, n_rows: int, repeats: int) -> l
         A = X.astype(dtype)
         few = slice(FEWEST_ROWS_TO_FIT)
         linear = LinearSVC(max_iter=100, tol=0.1, random_state=seed).fit(A[few], y[few])
-        tree = LocalDeepSVC(DEPTH, alpha=1e-3, max_iter=5, random_state=seed).fit(A[few], y[few])
+        tree = LocalDeepSVC(DEPTH, C=0.5, max_iter=5, random_state=seed).fit(A[few], y[few])
         times = timed_in_turns(
             {"linear": partial(linear.predict, A), "tree": partial(tree.predict, A)}, repeats
         )
@@ -207,8 +220,8 @@ def prediction_times(n_features: int, seed: int, n_rows: int, repeats: int) -> l
 def fit_time(goal: Goal, settings: dict[str, float], seed: int, n_rows: int | None) -> Row:
     """Seconds of a fit with given settings, classes over all cores."""
     X, y, _, _ = parts_of(goal.name, seed, n_rows)
-    Classifier = LocalDeepSVC if goal.method == "LDKL" else LatentLocallyLinearSVC
-    model = Classifier(**settings, n_jobs=-1, random_state=seed)
+    options = {name: value for name, value in settings.items() if name != "lambda"}
+    model = classifier(goal, seed, options | {"C": 1 / (settings["lambda"] * len(y))})
     start, cpu = time.perf_counter(), time.process_time()
     model.fit(X, y)
     return {
@@ -247,7 +260,7 @@ def main() -> None:
     parser.add_argument("part", choices=["accuracy", "speed"])
     names = list(dict.fromkeys(goal.name for goal in GOALS))
     parser.add_argument("--sets", nargs="*", choices=names, default=names)
-    parser.add_argument("--methods", nargs="*", choices=["LDKL", "ML3"], default=["LDKL", "ML3"])
+    parser.add_argument("--methods", nargs="*", choices=METHOD_KEYS, default=METHOD_KEYS)
     arguments = parser.parse_args()
     tracked = not arguments.quick
     if arguments.part == "speed":
@@ -257,7 +270,7 @@ def main() -> None:
     for goal in GOALS:
         if goal.name in arguments.sets and goal.method in arguments.methods:
             rows = measure_accuracy(goal, arguments)
-            name = f"rivals_accuracy_{goal.method.lower()}_{goal.name}"
+            name = f"rivals_accuracy_{goal.method}_{goal.name}"
             write_result(name, environment(arguments.seed), rows, tracked=tracked)
 
 

@@ -17,7 +17,12 @@ from itertools import product
 
 import numpy as np
 
-from common import (
+from hyperlocal import LocallyLinearSVC
+from hyperlocal.estimators import chain
+from hyperlocal.model import local_model
+from hyperlocal.solvers import dual
+
+from .common import (
     MEGABYTE,
     Row,
     argument_parser,
@@ -30,9 +35,6 @@ from common import (
     timed,
     write_result,
 )
-from hyperlocal import LocallyLinearSVC
-from hyperlocal.estimators import base, local_model
-from hyperlocal.solvers import dual
 
 N_FEATURES = 20
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -45,10 +47,10 @@ LABEL_NOISE = 0.02
 ROWS_PER_BLOCK = 10_000
 TOLERANCE = 1e-3
 STAGES = {
-    "checks s": (base, "check_labelled_rows"),
-    "anchors s": (base, "choose_anchors"),
-    "gate s": (base, "fit_gate"),
-    "codes s": (local_model.LocalModel, "_encode"),
+    "checks s": (chain, "check_labelled_rows"),
+    "anchors s": (local_model, "choose_anchors"),
+    "gate s": (local_model, "fit_gate"),
+    "codes s": (local_model.LocalModel, "encode"),
     "epochs s": (dual.Descent, "run_epoch"),
     "full checks s": (dual.Descent, "check"),
 }
@@ -82,7 +84,7 @@ def make_rows(n_rows: int, n_classes: int, seed: int) -> tuple[np.ndarray, np.nd
 
 
 def fit_once(task: argparse.Namespace) -> Row:
-    """Fit, and tell seconds, epochs, and how much memory that took beyond the rows."""
+    """Fit; return seconds, epochs, and how much memory that took beyond the rows."""
     X, y = make_rows(task.rows, task.classes, task.seed)
     model = LocallyLinearSVC(
         "auto" if task.anchors == "auto" else int(task.anchors),

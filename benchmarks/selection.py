@@ -1,6 +1,6 @@
 """LocallyLinearSVCCV against a tuned SVC: test error, time of the search, cost of choosing.
 
-    python benchmarks/selection.py
+    python -m benchmarks.selection
 
 Both search on the same folds of the training rows: ours its default candidates, SVC the grid
 C in {1, 10, 100} times γ in "scale"·{¼, ½, 1, 2}. Sets and test parts are those of
@@ -28,9 +28,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from common import Row, argument_parser, environment, print_table, rounded, write_result
-from defaults import MOST_ROWS, SETS, draws, parts, thinned
-from hyperlocal import LocallyLinearSVC, LocallyLinearSVCCV, RelevanceScaler
+from hyperlocal import LocallyLinearSVC, LocallyLinearSVCCV
+from hyperlocal.preprocessing import RelevanceScaler
+
+from .common import Row, argument_parser, environment, print_table, rounded, write_result
+from .defaults import MOST_ROWS, SETS, draws, parts, thinned
 
 FACTORS = (0.25, 0.5, 1.0, 2.0)
 N_SEEDS = 3

@@ -1,7 +1,7 @@
 """One pass over up to eight million deformed digits by partial_fit: error, time, memory.
 
-    python benchmarks/streaming.py --rows 8000000
-    python benchmarks/streaming.py --draw        # the picture of the tracked run
+    python -m benchmarks.streaming --rows 8000000
+    python -m benchmarks.streaming --draw        # the picture of the tracked run
 
 Rows are made while they are learned: elastic deformations of MNIST's training images, in blocks,
 each seen once and forgotten. Principal components come from the images themselves, before the
@@ -20,7 +20,11 @@ from pathlib import Path
 import numpy as np
 from sklearn.decomposition import PCA
 
-from common import (
+from hyperlocal import LocallyLinearSVC
+from hyperlocal.datasets import deformed_digits, load_dataset
+from hyperlocal.plots.drawing import BLUE, GREY, ORANGE, pyplot
+
+from .common import (
     MEGABYTE,
     Row,
     argument_parser,
@@ -31,9 +35,6 @@ from common import (
     rounded,
     write_result,
 )
-from hyperlocal import LocallyLinearSVC
-from hyperlocal.datasets import deformed_digits, load_dataset
-from hyperlocal.plots.drawing import BLUE, GREY, ORANGE, pyplot
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 N_COMPONENTS = 50

@@ -1,16 +1,15 @@
 """Print the tracked results as markdown tables.
 
-    python benchmarks/summary.py [NAME …]
+    python -m benchmarks.summary [NAME …]
 
 Figures are read from ``results/``, never typed: what is printed is what was measured.
 """
 
 from __future__ import annotations
 
-import argparse
 from itertools import groupby
 
-from common import RESULTS, Row, markdown_table, read_result
+from .common import RESULTS, Row, markdown_table, plain_parser, read_result
 
 
 def tracked_names() -> list[str]:
@@ -48,7 +47,7 @@ def provenance(result: Row) -> str:
 
 def main() -> None:
     """Print the named results, or all."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = plain_parser(__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="results to print; all by default")
     names = parser.parse_args().names or tracked_names()
     print("\n\n".join(summary(name) for name in names))

@@ -12,7 +12,7 @@ import hyperlocal
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_extensions"))
 # Tables are written by the scripts that measured them.
-sys.path.insert(0, str(HERE.parent / "benchmarks"))
+sys.path.insert(0, str(HERE.parent))
 # Builds look the same on every machine.
 os.environ["OMP_NUM_THREADS"] = "1"
 
@@ -23,6 +23,7 @@ version = release = hyperlocal.__version__
 
 extensions = [
     "benchmark_tables",
+    "estimator_table",
     "mathml",
     "myst_parser",
     "numpydoc",

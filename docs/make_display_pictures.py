@@ -14,9 +14,9 @@ from hyperlocal.datasets import make_banana, make_sines
 from hyperlocal.plots import (
     AnchorCurveDisplay,
     AnchorMotionDisplay,
+    BoundaryDisplay,
     ConvergenceDisplay,
     ExplanationDisplay,
-    LocalBoundaryDisplay,
     MeanContributionsDisplay,
     PrototypeDisplay,
     WeightMapDisplay,
@@ -26,14 +26,14 @@ IMAGES = Path(__file__).parent / "images"
 
 
 def draw_plane() -> None:
-    """The banana with anchors and local lines; the convergence; the error; moving anchors."""
+    """The banana with anchors and local lines; convergence; error; learned anchors."""
     X, y = make_banana(700, noise=0.15, random_state=3)
     model = make_pipeline(
         StandardScaler(),
         LocallyLinearSVC(12, n_neighbors=6, feature_map=None, tol=1e-6, random_state=0),
     ).fit(X, y)
     figure, panels = plt.subplots(2, 2, figsize=(9.6, 7.6), layout="constrained")
-    LocalBoundaryDisplay.from_estimator(model, X, y, ax=panels[0, 0])
+    BoundaryDisplay.from_estimator(model, X, y, ax=panels[0, 0])
     panels[0, 0].set_title("boundary, anchors and local lines", fontsize=10)
     ConvergenceDisplay.from_estimator(model, ax=panels[0, 1])
     panels[0, 1].set_title("convergence", fontsize=10)
@@ -47,7 +47,7 @@ def draw_plane() -> None:
     waves, sign = make_sines(1000, random_state=0)
     learned = make_pipeline(StandardScaler(), SupervisedAnchorSVC(4, n_neighbors=3, random_state=0))
     AnchorMotionDisplay.from_estimator(learned.fit(waves, sign), waves, sign, ax=panels[1, 1])
-    panels[1, 1].set_title("anchors learning", fontsize=10)
+    panels[1, 1].set_title("learned anchors", fontsize=10)
     figure.savefig(IMAGES / "displays.png", dpi=80)
 
 

@@ -2,7 +2,7 @@
 
     python docs/make_pictures.py [NAME …]
 
-The site draws the gallery anew at every build; these copies are for those who read the sources.
+The site draws the gallery at every build; these copies are for readers of the sources.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PICTURES = {
 
 
 def draw(name: str) -> None:
-    """Run an example and keep one of its figures, in few colours: small files."""
+    """Run an example and save one of its figures, in few colors: small files."""
     example, figure, resolution = PICTURES[name]
     runpy.run_path(str(EXAMPLES / f"{example}.py"))
     target = HERE / "images" / f"{name}.png"

@@ -7,12 +7,12 @@ It takes minutes, so it is not run when this page is built::
     pip install 'hyperlocal[vision,plot]'
     python examples/detect_faces.py [FOLDER]
 
-The scenes are made of pictures that come with scikit-image: faces of its subset of Labelled Faces
+The scenes consist of pictures from scikit-image: faces of its subset of Labelled Faces
 in the Wild, at sizes from 1 to 2.5 times a window, blended into photographs and textures. Three
 kinds of scenes share neither faces nor backgrounds: on the first the detectors are trained, on the
-second C and the threshold are chosen (by average precision and by the best F1), on the third the
-result is measured, once. Draws the precision–recall curve of the test scenes, with and without hard
-negatives, and two of them with the boxes found.
+second C and the threshold are chosen (by average precision and by the highest F1), on the third
+the result is measured, once. Draws the precision–recall curve of the test scenes, with and without
+hard negatives, and two of them with the boxes found.
 
 .. image:: /images/detect_faces.png
 """
@@ -32,7 +32,7 @@ from skimage import data
 from skimage.color import rgb2gray
 from skimage.transform import resize
 
-from hyperlocal import SDCASVC
+from hyperlocal.linear import SDCASVC
 from hyperlocal.vision import Detections, WindowDetector, match_detections, precision_recall
 
 WINDOW = 32
@@ -46,7 +46,7 @@ GREEN, RED = "#2a9d4a", "#c0392b"
 
 @dataclass(frozen=True)
 class Part:
-    """Where a part of the scenes comes from."""
+    """Sources of a part of the scenes."""
 
     faces: slice
     backgrounds: tuple[str, ...]
@@ -54,7 +54,7 @@ class Part:
     longest_side: int
 
 
-# The coins show heads: the threshold is chosen where objects are easily mistaken.
+# The coins show heads: the threshold is chosen where false detections are likely.
 PARTS = {
     "training": Part(slice(55), ("grass", "camera", "page", "moon", "coffee"), 12, 220),
     "choosing": Part(slice(55, 70), ("text", "coins", "clock"), 3, 280),
@@ -67,7 +67,7 @@ Scenes = tuple[list[np.ndarray], list[np.ndarray]]
 
 
 def grey(name: str, longest_side: int) -> np.ndarray:
-    """A picture of scikit-image, grey, no side longer than so many pixels."""
+    """A picture of scikit-image in grey, scaled down to the longest side allowed."""
     picture = getattr(data, name)()
     picture = rgb2gray(picture) if picture.ndim == 3 else picture / picture.max()
     shrink = min(1, longest_side / max(picture.shape))
@@ -80,7 +80,7 @@ def faces() -> np.ndarray:
 
 
 def blended(scene: np.ndarray, face: np.ndarray) -> np.ndarray:
-    """A face on what lies behind it: an oval that fades out, so that no edge gives it away."""
+    """A face on its background: an oval that fades out, so that there is no edge to detect."""
     across = np.linspace(-1, 1, len(face))
     distance = np.hypot(across[:, None] * 0.95, across)
     opacity = np.clip((1.05 - distance) / 0.15, 0, 1)
@@ -117,7 +117,7 @@ def make_scenes(part: Part, portraits: np.ndarray, rng: np.random.Generator) -> 
 
 
 def shifted(boxes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Each box a few times, its edges a little moved."""
+    """Each box several times, with its edges moved at random."""
     boxes = np.repeat(boxes, BOXES_PER_FACE, axis=0)
     return boxes + JITTER * (boxes[:, 2:3] - boxes[:, :1]) * rng.uniform(-1, 1, boxes.shape)
 
@@ -135,7 +135,7 @@ def draw_scene(axes, scene: np.ndarray, boxes: np.ndarray, found: Detections) ->
 
 
 def trained(C: float, rounds: int, scenes: list[np.ndarray], boxes: list[np.ndarray]):
-    """A detector with so many rounds of hard negatives."""
+    """A detector trained with this many rounds of hard negatives."""
     return WindowDetector(
         (WINDOW, WINDOW), estimator=SDCASVC(C, random_state=0), pixels_per_cell=CELL,
         mining_rounds=rounds, pyramid_step=1.1, negatives_per_image=100, random_state=0,
@@ -161,7 +161,7 @@ def average_precision(precision: np.ndarray, recall: np.ndarray) -> float:
 
 
 def chosen(rounds: int, training: Scenes, choosing: Scenes) -> WindowDetector:
-    """The detector whose C and threshold do best on the scenes to choose on."""
+    """The detector with the highest average precision on the scenes for choosing."""
     best: tuple[float, WindowDetector] | None = None
     for C in C_VALUES:
         detector = trained(C, rounds, *training)

@@ -1,10 +1,10 @@
 """
-Beside a kernel SVM and boosted trees
-=====================================
+Comparison with a kernel SVM and boosted trees
+==============================================
 
 Error and prediction time on scikit-learn's digits, everything at its defaults but for the kernel
 SVM's usual ``C=10``. Times are those of the machine that built this page, while it did other things
-too: read them as orders of magnitude. Careful measurements are on the page of benchmarks.
+too: read them as orders of magnitude. The page of benchmarks has careful measurements.
 """
 
 from time import perf_counter
@@ -33,7 +33,7 @@ models = {
 }
 
 # %%
-# The best of five runs counts: the others were disturbed.
+# The fastest of five runs counts: the others were slowed down by other work.
 
 
 def seconds(model):

@@ -4,7 +4,7 @@ Why this digit, and not that one?
 
 With images, the contributions of the pixels are an image too. The difference of the contributions
 to two classes says which pixels decided between them, and it sums exactly to the difference of the
-scores. The rows shown are the test digits that the model was least sure of.
+scores. The rows shown are the test digits with the lowest margins.
 """
 
 import matplotlib.pyplot as plt
@@ -18,10 +18,10 @@ X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X / 16, y, random_state=0)
 model = LocallyLinearSVC(random_state=0).fit(X_train, y_train)
 scores = model.decision_function(X_test)
-print(f"{model.score(X_test, y_test):.1%} of test rows are right")
+print(f"accuracy on test rows: {model.score(X_test, y_test):.1%}")
 
 # %%
-# The margin of a row is the distance between its two best scores.
+# The margin of a row is the difference of its two highest scores.
 
 best_two = np.sort(scores, axis=1)[:, -2:]
 rows = np.argsort(best_two[:, 1] - best_two[:, 0])[:4]
@@ -33,7 +33,7 @@ for (above, below), row in zip(panels.T, rows, strict=True):
     difference = explanation.contributions[winner] - explanation.contributions[rival]
     limit = np.abs(difference).max()
     above.imshow(X_test[row].reshape(8, 8), cmap="gray_r")
-    above.set_title(f"a {y_test[row]}, taken for a {winner}", fontsize=11)
+    above.set_title(f"a {y_test[row]}, predicted {winner}", fontsize=11)
     below.imshow(difference.reshape(8, 8), cmap="PuOr", vmin=-limit, vmax=limit)
     margin = explanation.scores[winner] - explanation.scores[rival]
     below.set_title(f"{winner} (violet) or {rival} (orange)\nmargin {margin:.3f}", fontsize=10)

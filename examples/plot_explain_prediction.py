@@ -22,7 +22,7 @@ X_train, X_test, y_train, y_test = train_test_split(X, labels, random_state=0)
 scaler = StandardScaler().set_output(transform="pandas").fit(X_train)
 X_train, X_test = scaler.transform(X_train), scaler.transform(X_test)
 model = LocallyLinearSVC(random_state=0).fit(X_train, y_train)
-print(f"{model.score(X_test, y_test):.1%} of test rows are right")
+print(f"accuracy on test rows: {model.score(X_test, y_test):.1%}")
 
 # %%
 # ``explain`` takes one row. Printed, it is a table.

@@ -2,18 +2,18 @@
 Landmarks and clusters: XOR and a spiral
 ========================================
 
-:class:`~hyperlocal.LandmarkSVC` gives each cluster its own linear model on the same few landmarks,
-and one bias to all. How many clusters it needs depends on how often the boundary turns: XOR is
-solved by four, a spiral among noise takes many. These are the toys of the L3-SVM paper.
+:class:`~hyperlocal.papers.LandmarkSVC` gives each cluster its own linear model on the same few
+landmarks, and one bias to all. How many clusters it needs depends on how often the boundary turns:
+XOR is solved by four, a spiral among noise takes many. Both are examples of the L3-SVM paper.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.svm import SVC, LinearSVC
 
-from hyperlocal import LandmarkSVC
 from hyperlocal.datasets import make_spiral, make_xor
-from hyperlocal.plots.plotting import plot_boundary
+from hyperlocal.papers import LandmarkSVC
+from hyperlocal.plots import BoundaryDisplay
 
 
 def compare(make, models):
@@ -22,19 +22,18 @@ def compare(make, models):
     (X, y), test = make(random_state=random), make(random_state=random)
     _, panels = plt.subplots(1, len(models), figsize=(13, 3.6), layout="constrained")
     for ax, (title, model) in zip(panels, models.items(), strict=True):
-        plot_boundary(model.fit(X, y), X, y, ax=ax)
-        for circles in ax.collections[-1:] if hasattr(model, "support_") else []:
-            circles.remove()  # hundreds of support vectors would hide the boundary
+        model.fit(X, y)
+        BoundaryDisplay.from_estimator(model, X, y, anchors=False, margins=True, ax=ax)
         ax.set_title(f"{title}\n{model.score(*test):.1%} of test rows", fontsize=10)
 
 
-def landmarks(n_clusters, **options):
-    """Ten landmarks, so many clusters."""
-    return LandmarkSVC(n_clusters, n_landmarks=10, random_state=0, **options)
+def landmarks(n_anchors, **options):
+    """A model with ten landmarks and the given number of clusters."""
+    return LandmarkSVC(n_anchors, n_landmarks=10, random_state=0, **options)
 
 
 # %%
-# XOR: a linear SVM is helpless, two clusters are not enough, four are.
+# XOR: a linear SVM is no better than chance, two clusters are not enough, four are.
 
 compare(
     make_xor,
@@ -55,7 +54,7 @@ compare(
     {
         "L3-SVM, 10 clusters": landmarks(10),
         "L3-SVM, 100 clusters": landmarks(100),
-        "100 soft clusters": landmarks(100, soft_clusters=True),
+        "100 soft clusters": landmarks(100, coding="soft"),
         "RBF SVM": SVC(C=10, gamma=10),
     },
 )

@@ -2,9 +2,9 @@
 Anchors that learn
 ==================
 
-Two sine waves and four anchors, the example of the LLC-SAPL paper. Placed by k-means, four anchors
-know nothing of the labels. Learned together with the classifier, they move (dotted lines) to where
-the boundary bends. A kernel SVM does a little better, with a hundred support vectors.
+Two sine waves and four anchors, the example of the LLC-SAPL paper. K-means places the anchors
+without the labels. Learned together with the classifier, they move (dotted lines) to where the
+boundary bends. A kernel SVM does a little better, with a hundred support vectors.
 """
 
 import matplotlib.pyplot as plt
@@ -26,8 +26,8 @@ kernel = SVC(C=10, gamma=1).fit(X, y)
 kernel_title = f"RBF SVC, {len(kernel.support_)} support vectors"
 
 # %%
-# Learned anchors may end outside of the rows: the gate needs only the distances to them. The share
-# of right test rows stands above each panel.
+# Learned anchors may lie outside the rows: the gate needs only the distances to them. The accuracy
+# on test rows is given above each panel.
 
 figure, panels = plt.subplots(1, 3, figsize=(12.5, 3.9), layout="constrained")
 models = {"4 fixed anchors": fixed, "4 learned anchors": learned, kernel_title: kernel}

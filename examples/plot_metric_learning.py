@@ -1,11 +1,11 @@
 """
-A metric that forgets features that do not matter
-=================================================
+A metric that ignores irrelevant features
+==========================================
 
-Nearest neighbours suffer from features that say nothing of the label: they count in every distance.
-:class:`~hyperlocal.MEGM` learns a linear map in which they do not. We add features of pure noise to
-the wines of scikit-learn and compare local SVMs in the plain metric (LSVM) and in the learned one
-(LASVM).
+Nearest neighbors suffer from features that are independent of the label: they count in every
+distance. :class:`~hyperlocal.preprocessing.MEGM` learns a linear map in which they do not. We add
+features of pure noise to the wines of scikit-learn and compare local SVMs in the plain metric
+(LSVM) and in the learned one (LASVM).
 """
 
 import matplotlib.pyplot as plt
@@ -14,7 +14,9 @@ from sklearn.datasets import load_wine
 from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
 from sklearn.preprocessing import scale
 
-from hyperlocal import MEGM, AdaptiveNeighborhoodSVC, NeighborhoodSVC
+from hyperlocal import NeighborhoodSVC
+from hyperlocal.papers import AdaptiveNeighborhoodSVC
+from hyperlocal.preprocessing import MEGM
 
 X, y = load_wine(return_X_y=True)
 X = scale(X)
@@ -24,7 +26,7 @@ n_noise = [0, 20, 40, 80, 160]
 
 
 def accuracy(method, count):
-    """Percentage of right rows by cross-validation, with so many features of noise."""
+    """Cross-validated accuracy in percent, with this many features of noise."""
     rows = np.hstack([X, noise[:, :count]])
     return 100 * cross_val_score(method(random_state=0), rows, y, cv=folds).mean()
 

@@ -1,7 +1,7 @@
 """Writes the pages of measured results from ``benchmarks/results``, at every build.
 
 No figure is typed: the tables are those of ``benchmarks/readme.py``, ``benchmarks/summary.py`` and
-``benchmarks/tables.py``.
+``benchmarks/table_pages.py``.
 """
 
 from __future__ import annotations
@@ -11,16 +11,14 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-import readme
-import summary
-import tables
-from common import read_result
-from hyperlocal.reproduction import table_names
+from benchmarks import readme, summary, table_pages
+from benchmarks.common import read_result
+from benchmarks.reproduction import table_names
 
 BENCHMARKS = Path(summary.__file__).parent
 # What to say above each table of the README.
 HEADLINES = {
-    "Our best single estimator against a tuned kernel SVM": tables.summary,
+    "Our estimators against a tuned kernel SVM": table_pages.summary,
     "Against an accelerated kernel SVM": readme.mnist,
     "Untuned, over many sets": readme.untuned,
     "Against LIBLINEAR on the same lifted problem": readme.race,
@@ -32,10 +30,10 @@ def write_pages(folder: Path) -> None:
     """One page per benchmark script, one with the headlines, one per result to include."""
     folder.mkdir(exist_ok=True)
     keep(folder / "headlines.inc", "\n\n".join(map(headline, HEADLINES)))
-    keep(folder / "tally.inc", tables.tally())
-    keep(folder / "misses.inc", tables.misses())
+    keep(folder / "tally.inc", table_pages.tally())
+    keep(folder / "misses.inc", table_pages.misses())
     for name in table_names():
-        keep(folder / f"table_{name}.inc", tables.page(name))
+        keep(folder / f"table_{name}.inc", table_pages.page(name))
     for script, names in by_script().items():
         keep(folder / f"{script}.md", "\n\n".join([title_of(script), *map(summary.summary, names)]))
         for name in names:
@@ -52,8 +50,8 @@ def by_script() -> dict[str, list[str]]:
     """Names of results by the script that measured them."""
     names = defaultdict(list)
     for name in summary.tracked_names():
-        script = Path(read_result(name)["command"].split()[1])
-        names[script.stem].append(name)
+        module = read_result(name)["command"].split()[2]  # python -m benchmarks.NAME …
+        names[module.removeprefix("benchmarks.")].append(name)
     return dict(sorted(names.items()))
 
 

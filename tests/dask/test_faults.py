@@ -27,14 +27,14 @@ def at_round(monkeypatch):
 
     def arrange(number, action):
         rounds = iter(range(10_000))
-        decide = team.Council.decide
+        decide = team.Coordinator.decide
 
-        def decide_and_act(council, proposals):
-            decide(council, proposals)
+        def decide_and_act(coordinator):
+            decide(coordinator)
             if next(rounds) == number:
                 action()
 
-        monkeypatch.setattr(team.Council, "decide", decide_and_act)
+        monkeypatch.setattr(team.Coordinator, "decide", decide_and_act)
 
     return arrange
 

@@ -18,6 +18,7 @@ from hyperlocal.dask import DaskLocallyLinearSVC
 from hyperlocal.data.checks import check_labelled_rows
 from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import dual
+from hyperlocal.solvers.training import Training
 
 
 def rows(n_rows=1200, n_classes=2, dtype=np.float64):
@@ -35,7 +36,8 @@ def local_optimum(fitted, X, y, sample_weight=None, C=3.0):
     """The optimum over all rows in this process, for the gate that was fitted."""
     model = fitted.to_local()
     data = check_labelled_rows(clone(model), X, y, sample_weight, model.class_weight)
-    problem = model._problem(model._lift_rows(data.X, Workers()), data)
+    training = Training(C, model.loss, model.multi_class)
+    problem = training.problem(model.model_, data, Workers())
     return dual.solve(problem, tol=1e-5, max_iter=3000, rng=np.random.default_rng(0)).objective
 
 
@@ -57,7 +59,7 @@ def test_objective_is_the_local_one(client, case):
     model = DaskLocallyLinearSVC(client, random_state=0, **case).fit(*as_arrays(X, y))
     assert model.duality_gap_ <= 1e-3 * model.objective_
     assert model.objective_ == pytest.approx(local_optimum(model, X, y), rel=1.1e-3)
-    assert model.to_local()._weights.dtype == X.dtype
+    assert model.to_local().model_.dtype == X.dtype
     assert model.bytes_per_round_["sent"] > 0
 
 
@@ -185,7 +187,7 @@ def test_a_fitted_model_travels_without_its_client(client):
     ("estimator", "grid"),
     [
         (LocallyLinearSVC(8, random_state=0), {"C": [0.3, 3.0]}),
-        (NeighborhoodSVC(), {"k": [2, 4]}),
+        (NeighborhoodSVC(), {"n_neighbors": [10, 20]}),
     ],
     ids=repr,
 )

@@ -1,6 +1,6 @@
 """Tests of hyperlocal.datasets.benchmark: a temporary folder, and a stand-in for OpenML."""
 
-import os
+import gzip
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,12 +8,10 @@ import pytest
 from scipy import sparse
 
 from hyperlocal.datasets import benchmark, known_datasets, load_dataset
+from hyperlocal.datasets.benchmark import ARRAYS, TABLES, ArraySource, load_openml
 
-BENCHMARKS = [
-    *("a9a", "balance-scale", "banana", "bupa", "glass", "hayes-roth", "heart-statlog"),
-    *("hepatitis", "ijcnn1", "ionosphere", "letter", "magic04", "mnist", "monks-3", "segment"),
-    *("skin", "sonar", "tic-tac-toe", "usps"),
-]
+REGRESSIONS = {"california", "casp", "compactiv", "puma32h"}
+FOLDER_ONLY = {"california", "casp", *TABLES}
 
 
 @pytest.fixture
@@ -27,22 +25,86 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
-def test_benchmark_is_in_the_openml_table(name):
-    """Every benchmark name can be fetched from OpenML."""
-    assert name in known_datasets()
-    assert benchmark.OPENML_SOURCES[name].data_id > 0
+def write_table(path, *lines):
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(gzip.compress("\n".join(lines).encode()))
 
 
-@pytest.mark.skipif("HYPERLOCAL_DATA" not in os.environ, reason="HYPERLOCAL_DATA is not set")
-@pytest.mark.parametrize("name", BENCHMARKS)
-def test_benchmark_loads_from_the_folder(name):
-    """Every benchmark in HYPERLOCAL_DATA loads, with the split that the OpenML table expects."""
+@pytest.mark.parametrize("name", ARRAYS)
+def test_sets_of_numbers_load_from_the_folder(name, folder):
+    """A file with as many rows per class as the set has gives the set, split as published."""
+    counts = ARRAYS[name].train_counts
+    y = np.repeat(np.arange(len(counts) or 2), counts or 3).astype(float)
+    X = np.zeros((len(y), 2), np.uint8)
+    train = {"X_train": X, "y_train": y, "X_test": X[:1], "y_test": y[:1]}
+    np.savez_compressed(folder / f"{name}.npz", **(train if counts else {"X": X, "y": y}))
     data = load_dataset(name)
-    expected = benchmark.OPENML_SOURCES[name].train_counts
-    assert data.has_test_part == bool(expected)
-    if expected:
-        assert tuple(np.unique(data.y_train, return_counts=True)[1]) == expected
+    assert data.name == name
+    assert data.X_train.shape == X.shape
+    assert data.has_test_part == bool(counts)
+    assert data.y_train.dtype.kind == ("f" if name in REGRESSIONS else "i")
+    np.testing.assert_array_equal(data.y_train, y)
+
+
+@pytest.mark.parametrize("name", sorted({*TABLES} - {"census-income"}))
+def test_tables_load_from_the_folder(name, folder):
+    """The label column is the set's own; text stays text, and missing values stay missing."""
+    source = TABLES[name]
+    delimiter = ";" if source.decimal == "," else ","
+    point = source.decimal
+    names = ["size", source.target, "fur", *source.left_out]
+    rows = [
+        [f"1{point}5", "x", "long", *["1"] * len(source.left_out)],
+        ["", "y", "?", *["2"] * len(source.left_out)],
+    ]
+    write_table(folder / "tables" / f"{name}.csv.gz", *map(delimiter.join, [names, *rows]))
+    data = load_dataset(name)
+    assert data.feature_names == ("size", "fur")
+    assert data.y_train.tolist() == ["x", "y"]
+    assert data.X_train[0].tolist() == [1.5, "long"]
+    assert np.isnan(data.X_train[1, 0])
+    assert data.X_train[1, 1] == "?"
+
+
+def test_table_with_two_parts(folder):
+    """A column that is text in one part only is text in both."""
+    for part, cell in (("train", "1"), ("test", " many")):
+        write_table(
+            folder / f"census-income-{part}.csv.gz", "c0,c1,income", f"3,{cell}, - 50000.", "4,2,+"
+        )
+    data = load_dataset("census-income")
+    assert data.X_train.tolist() == [[3, "1"], [4, "2"]]
+    assert data.X_test.tolist() == [[3, "many"], [4, "2"]]
+    assert data.y_test.tolist() == ["- 50000.", "+"]
+
+
+def test_table_of_another_name(folder):
+    """Any table in the folder loads; its last column holds the labels."""
+    write_table(folder / "cats.csv.gz", "weight,age,tame", "4.5,3,yes", "5,,no")
+    data = load_dataset("cats")
+    assert data.y_train.tolist() == ["yes", "no"]
+    assert data.X_train.dtype == np.float64
+
+
+def test_carriage_return_in_a_cell(folder):
+    """It is a space, and does not end the line."""
+    write_table(folder / "a.csv.gz", "text,kind", "one\rtwo,x", "three,y")
+    assert load_dataset("a").X_train.tolist() == [["one two"], ["three"]]
+
+
+@pytest.mark.parametrize("name", known_datasets())
+def test_sets_are_fetched_from_openml_or_need_the_folder(name, no_folder, monkeypatch):
+    """Each set has a number at OpenML, or an error names the folder and the file."""
+    calls = []
+    stand_in_for_openml(monkeypatch, np.eye(2), ["0", "1"], calls)
+    if name in FOLDER_ONLY:
+        message = rf"{name} is not fetched from OpenML; set HYPERLOCAL_DATA .* holds .*{name}"
+        with pytest.raises(ValueError, match=message):
+            load_dataset(name)
+        assert not calls
+    elif not ARRAYS[name].train_counts:
+        assert load_dataset(name).y_train.dtype.kind == ("f" if name in REGRESSIONS else "i")
+        assert calls[0]["data_id"] == ARRAYS[name].openml_id
 
 
 def test_folder_file_with_a_split(folder):
@@ -53,7 +115,7 @@ def test_folder_file_with_a_split(folder):
     assert data.name == "mine"
     np.testing.assert_array_equal(data.X_test, X[3:])
     np.testing.assert_array_equal(data.y_train, y[:3])
-    X_all, y_all = load_dataset("mine", return_X_y=True)
+    X_all, y_all = data.all_rows()
     assert X_all.shape == (4, 4)
     np.testing.assert_array_equal(y_all, y)
 
@@ -67,7 +129,7 @@ def test_folder_keeps_missing_values(folder):
 
 
 def test_missing_file_of_a_known_name(folder):
-    """A known name without a file says which file is missing and what else to do."""
+    """The error names the missing file and what else to do."""
     with pytest.raises(FileNotFoundError, match=r"no file letter\.npz in .*unset HYPERLOCAL_DATA"):
         load_dataset("letter")
 
@@ -81,14 +143,14 @@ def test_missing_folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["no-such-set", "../letter", ""])
 def test_unknown_name_lists_the_known_ones(name, folder):
-    """An unknown name is answered with the known ones, those of the folder included."""
+    """The error for an unknown name lists the known ones, those of the folder included."""
     np.savez(folder / "mine.npz", X=np.eye(2), y=[0, 1])
     with pytest.raises(ValueError, match=r"unknown dataset .*letter, magic04, mine, mnist"):
         load_dataset(name)
 
 
 def test_unknown_name_without_a_folder(no_folder):
-    """Without a folder, only OpenML's names are known."""
+    """Without a folder, only the names of the benchmark sets are known."""
     with pytest.raises(ValueError, match="unknown dataset 'mine'; known are: a9a, balance-scale"):
         load_dataset("mine")
 
@@ -104,7 +166,7 @@ def stand_in_for_openml(monkeypatch, X, y, calls=None):
 
 
 def test_openml_set_without_a_split(no_folder, monkeypatch):
-    """A set without a standard split comes whole, with the target column the table names."""
+    """A set without a standard split is returned whole, with the set's own target column."""
     calls = []
     stand_in_for_openml(monkeypatch, np.eye(4), ["1", "2", "2", "1"], calls)
     data = load_dataset("bupa", data_home="somewhere")
@@ -131,7 +193,7 @@ def test_openml_set_in_published_order(no_folder, monkeypatch):
 
 
 def test_openml_set_in_another_order(no_folder, monkeypatch):
-    """A set in another order comes without a test part, and a warning says so."""
+    """A set in another order has no test part, and a warning says so."""
     X, y = monks_in_published_order()
     stand_in_for_openml(monkeypatch, X[::-1], y[::-1])
     with pytest.warns(UserWarning, match="monks-3 is not in the published order") as caught:
@@ -141,14 +203,13 @@ def test_openml_set_in_another_order(no_folder, monkeypatch):
 
 
 def test_openml_set_with_repeated_training_rows(no_folder, monkeypatch):
-    """Where the training rows stand twice, they are found by that, wherever they stand."""
-    source = benchmark.OpenMLSource(1, "joined", train_counts=(2, 1), train_rows="repeated")
-    monkeypatch.setattr(benchmark, "OPENML_SOURCES", {"joined": source})
+    """Where the training rows occur twice, they are found by that, in any order."""
+    source = ArraySource(1, train_counts=(2, 1), train_rows="repeated")
     train, test = np.array([[3.0], [1.0], [5.0]]), np.array([[4.0], [2.0]])
     X = sparse.csr_array(np.vstack([train[:1], test, train, train[1:]]))
     y = ["-1", "1", "-1", "-1", "-1", "1", "-1", "1"]
     stand_in_for_openml(monkeypatch, X, y)
-    data = load_dataset("joined")
+    data = load_openml("joined", source)
     np.testing.assert_array_equal(data.X_train, train)
     np.testing.assert_array_equal(data.y_train, [-1, -1, 1])
     np.testing.assert_array_equal(data.X_test, test)
@@ -156,7 +217,7 @@ def test_openml_set_with_repeated_training_rows(no_folder, monkeypatch):
 
 
 def test_openml_out_of_reach(no_folder, monkeypatch):
-    """Without a network, the error names the set and the local folder as a way out."""
+    """Without a network, the error names the set and the local folder as a remedy."""
 
     def fetch(**arguments):
         raise ConnectionError("no route")

@@ -67,6 +67,6 @@ def test_digits_stay_digits(digits):
     ],
 )
 def test_bad_arguments(X, y, n, message):
-    """Arguments that cannot work are told."""
+    """Errors name the argument."""
     with pytest.raises(ValueError, match=message):
         next(deformed_digits(X, y, n))

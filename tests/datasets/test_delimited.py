@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from hyperlocal.datasets import delimited, read_table
+from hyperlocal.datasets import read_table
+from hyperlocal.datasets.delimited import read_delimited
 
 
 @pytest.mark.parametrize(
@@ -20,12 +21,10 @@ from hyperlocal.datasets import delimited, read_table
         ("after-comma.csv", "a, b, label\n1, 2.5, 0\n3, 4.5, 1\n"),
     ],
 )
-@pytest.mark.parametrize("way", ["fast", "slow"])
-def test_delimited_text(name, text, way, write, monkeypatch):
-    """Delimiter and header are found out, and the last column is the label, either way."""
-    if way == "slow":
-        monkeypatch.setattr(delimited, "_read_numbers", lambda layout: None)
-    data = read_table(write(name, text))
+@pytest.mark.parametrize("fast", [True, False])
+def test_delimited_text(name, text, fast, write):
+    """Delimiter and header are recognized, and the last column is the label, fast or not."""
+    data = read_delimited(write(name, text), fast=fast).encoded(None)
     np.testing.assert_array_equal(data.X_train, [[1, 2.5], [3, 4.5]])
     np.testing.assert_array_equal(data.y_train, [0, 1])
     assert data.y_train.dtype == np.int64
@@ -57,16 +56,28 @@ def test_text_columns_are_one_hot(write):
     np.testing.assert_array_equal(data.X_train, [[1, 0, 0, 1], [2, 1, 0, 0], [3, 0, 1, 0]])
 
 
-def test_text_after_the_first_chunk(write, monkeypatch):
+def test_text_after_the_first_chunk(write):
     """A column whose first text comes late in the file is text from the beginning."""
-    monkeypatch.setattr(delimited, "_CHUNK_ROWS", 2)
     path = write("a.csv", "1,0\n2,1\n1,0\n2,1\nmany,0\n")
-    data = read_table(path)
+    data = read_delimited(path, chunk_rows=2).encoded(None)
     np.testing.assert_array_equal(data.X_train, np.eye(3)[[0, 1, 0, 1, 2]])
 
 
+def test_missing_number_after_the_first_chunk(write):
+    """Its line is known although the rows before were read without line numbers."""
+    path = write("a.csv", "a,b\n1,0\n2,1\n1,0\n,1\n")
+    with pytest.raises(ValueError, match=r"the first is line 5, column 'a'"):
+        read_delimited(path, chunk_rows=2).encoded(None)
+
+
+def test_decimal_commas_can_be_read(write):
+    """With a decimal comma, numbers are numbers and other text stays text."""
+    table = read_delimited(write("a.csv", "a;b;c\n1,5;x,y;0\n2;z;1\n"), decimal=",")
+    assert [values.tolist() for values in table.values] == [[1.5, 2], ["x,y", "z"], [0, 1]]
+
+
 def test_all_text_without_a_header(write):
-    """A first row whose values come back further down is data, not a header."""
+    """A first row whose values occur again further down is data, not a header."""
     data = read_table(write("a.csv", "x,o,won\nx,x,lost\no,o,won\n"))
     assert data.X_train.shape == (3, 4)
     assert data.y_train.tolist() == ["won", "lost", "won"]
@@ -80,7 +91,7 @@ def test_numbered_header(write):
 
 @pytest.mark.parametrize("label", ["0", "no"])
 def test_row_numbers_are_left_out(label, write):
-    """A nameless first column of row numbers is no feature; one with repeats is."""
+    """A nameless first column of row numbers is not a feature; one with repeats is."""
     text = ",a,label\n{},1.5,1\n3,2.5,{}\n"
     data = read_table(write("a.csv", text.format(7, label)))
     assert data.feature_names == ("a",)
@@ -118,7 +129,7 @@ def test_ragged_rows_are_reported(write):
 
 
 def test_too_many_text_values_are_reported(write):
-    """A text column with too many values is refused, with the first cell that is no number."""
+    """A text column with too many values is refused, with the first cell that is not a number."""
     lines = [f"{i},{i % 2}" for i in range(300)]
     lines[7] = "seven,1"
     path = write("a.csv", "id,label\n" + "\n".join(lines))

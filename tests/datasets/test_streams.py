@@ -170,7 +170,7 @@ def test_stream_to_model(tmp_path):
     ],
 )
 def test_bad_rows(write, name, text, message):
-    """What is wrong with a file is told with its place, as by read_table."""
+    """Errors in a file are reported with their place, as by read_table."""
     rows = stream(write(name, text), block_rows=2)
     with pytest.raises(ValueError, match=message):
         list(rows)
@@ -181,7 +181,7 @@ def test_bad_arguments(tmp_path):
     path = plain_npz(tmp_path)
     np.save(tmp_path / "X.npy", np.asfortranarray(X))
     with pytest.raises(ValueError, match="column by column"):
-        stream(tmp_path / "X.npy")
+        list(stream(tmp_path / "X.npy", block_rows=17))
     with pytest.raises(FileNotFoundError, match="no such file"):
         stream(tmp_path / "nothing.csv")
     with pytest.raises(ValueError, match="hold their labels"):
@@ -199,7 +199,7 @@ def test_bad_arguments(tmp_path):
 
 
 def test_cache_is_removed(tmp_path):
-    """Parsed rows are kept while the stream lives, where wanted, and no longer."""
+    """Parsed rows are stored in the given folder until the stream is deleted."""
     cache = tmp_path / "cache"
     cache.mkdir()
     rows = stream(numbers_csv(tmp_path), block_rows=17, cache=cache)

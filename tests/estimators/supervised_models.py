@@ -6,7 +6,7 @@ import pytest
 
 from hyperlocal import SupervisedAnchorSVC
 
-every_solver = pytest.mark.parametrize("anchor_solver", ["dual", "sgd"])
+every_solver = pytest.mark.parametrize("solver", ["dual", "sgd"])
 LOSSES = [
     (loss, multi_class)
     for loss, multi_class in product(["squared_hinge", "hinge", "log"], ["ovr", "crammer_singer"])
@@ -27,4 +27,4 @@ def unjudged(**options):
 
 def streaming(**options):
     """A model for ``partial_fit``."""
-    return model(anchor_solver="sgd", **options)
+    return model(solver="sgd", **options)

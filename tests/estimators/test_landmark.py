@@ -9,10 +9,10 @@ from sklearn.metrics.pairwise import linear_kernel
 from sklearn.svm import SVC, LinearSVC
 
 from estimators.data import make_data, make_ring
-from hyperlocal import LandmarkSVC
 from hyperlocal.data.splits import deal_folds
 from hyperlocal.datasets import make_xor
 from hyperlocal.estimators.stages import N_FOLDS
+from hyperlocal.papers import LandmarkSVC
 
 PRECISE = {"tol": 1e-8, "max_iter": 200_000, "random_state": 0}
 
@@ -20,8 +20,8 @@ PRECISE = {"tol": 1e-8, "max_iter": 200_000, "random_state": 0}
 def block_features(model, X):
     """``μ(x)`` in the columns of the row's cluster, zeros elsewhere."""
     projections = X @ model.landmarks_.T
-    distances = ((X[:, None] - model.cluster_centers_) ** 2).sum(axis=2)
-    one_hot = np.eye(len(model.cluster_centers_))[distances.argmin(axis=1)]
+    distances = ((X[:, None] - model.anchors_) ** 2).sum(axis=2)
+    one_hot = np.eye(len(model.anchors_))[distances.argmin(axis=1)]
     return np.einsum("nk,nl->nkl", one_hot, projections).reshape(len(X), -1)
 
 
@@ -62,7 +62,7 @@ def test_one_cluster_and_orthonormal_landmarks_are_a_linear_svm(n_classes):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("more", [{}, {"soft_clusters": True}, {"smoothing": 0.5}], ids=str)
+@pytest.mark.parametrize("more", [{}, {"coding": "soft"}, {"smoothing": 0.5}], ids=str)
 def test_the_kernel_dual_with_a_linear_kernel_is_the_primal(n_classes, more):
     """LIBSVM's bias is free; with a large constant that of the primal nearly is."""
     X, y = make_data(n_classes)
@@ -139,10 +139,10 @@ def test_scores_of_a_stage_join_the_projections_of_the_next():
     one = LandmarkSVC(4, **options).fit(X, y)
     two = LandmarkSVC(4, n_stages=2, keep_if_better=False, **options).fit(X, y)
     assert two.coef_.shape == (4, 3, 5 + 3)
-    (first,) = two._earlier
-    assert not np.allclose(first.gate.anchors, two.cluster_centers_)
-    projections = np.hstack([X @ two.landmarks_.T, one.decision_function(X) * first.scale])
-    cluster = ((X[:, None] - two.cluster_centers_) ** 2).sum(axis=2).argmin(axis=1)
+    feature_map = two.model_.feature_map
+    assert not np.allclose(feature_map.before.gate.anchors, two.anchors_)
+    projections = np.hstack([X @ two.landmarks_.T, one.decision_function(X) * feature_map.scale])
+    cluster = ((X[:, None] - two.anchors_) ** 2).sum(axis=2).argmin(axis=1)
     scores = np.einsum("ncl,nl->nc", two.coef_[cluster], projections) + two.intercept_
     np.testing.assert_allclose(two.decision_function(X), scores, atol=1e-3)
 
@@ -159,7 +159,7 @@ def test_no_label_leaks_into_the_next_stage(monkeypatch):
     monkeypatch.setattr("hyperlocal.estimators.stages.deal_folds", lambda *arguments: fold)
     monkeypatch.setattr("hyperlocal.estimators.stages.comparable_scale", keep)
     X, y = make_data()
-    options = {"clusters": X[:3], "landmarks": X[:4], "C": 0.01, "tol": 1e-6, "random_state": 0}
+    options = {"anchors": X[:3], "landmarks": X[:4], "C": 0.01, "tol": 1e-6, "random_state": 0}
     LandmarkSVC(n_stages=2, **options).fit(X, y)
     for number in range(N_FOLDS):
         held = fold == number
@@ -242,7 +242,7 @@ def test_the_bound_shrinks_with_rows_and_landmarks():
     "options", [{"loss": "squared_hinge"}, {"n_stages": 2}, {"kernel": "rbf"}], ids=str
 )
 def test_where_there_is_no_bound(options):
-    """The theorem speaks of the hinge loss, linear models and one stage; the model says so."""
+    """The theorem is about the hinge loss, linear models and one stage; the error says so."""
     model = LandmarkSVC(3, random_state=0, **options)
     with pytest.raises(NotFittedError):
         model.generalization_bound()
@@ -282,11 +282,13 @@ def test_xor():
 
 
 def test_fitted_attributes():
-    """Landmarks, σ and weights have the shapes that are promised."""
+    """Landmarks, γ and weights have the documented shapes; γ is there with the RBF only."""
     X, y = make_data(3)
     model = LandmarkSVC(4, n_landmarks=7, projection="rbf", random_state=0).fit(X, y)
     assert model.landmarks_.shape == (7, 5)
-    assert model.sigma_ > 0
+    assert model.gamma_ > 0
+    assert LandmarkSVC(4, gamma=0.3, projection="rbf").fit(X, y).gamma_ == 0.3
+    assert not hasattr(LandmarkSVC(4).fit(X, y), "gamma_")
     assert model.coef_.shape == (4, 3, 7)
     assert model.intercept_.shape == (3,)
     assert model.empirical_risk_.shape == (3,)
@@ -295,12 +297,12 @@ def test_fitted_attributes():
 def test_soft_clusters_of_a_clusterer():
     """Soft clusters sit at the means of the clusterer's clusters."""
     X, y = make_data()
-    clusters = KMeans(5, init=X[:5], n_init=1)
-    model = LandmarkSVC(clusters=clusters, soft_clusters=True, n_neighbors=3, random_state=0)
+    clusterer = KMeans(5, init=X[:5], n_init=1)
+    model = LandmarkSVC(anchors=clusterer, coding="soft", n_neighbors=3, random_state=0)
     assert model.fit(X, y).explain(X[0]).anchor_weights.shape == (3,)
     np.testing.assert_allclose(
-        np.sort(model.cluster_centers_, axis=0),
-        np.sort(clusters.fit(X).cluster_centers_, axis=0), atol=1e-6,
+        np.sort(model.anchors_, axis=0),
+        np.sort(clusterer.fit(X).cluster_centers_, axis=0), atol=1e-6,
     )  # fmt: skip
 
 
@@ -312,7 +314,7 @@ def test_too_many_rows_for_a_kernel(monkeypatch):
 
 
 def test_projections_that_overflow():
-    """Rows that are no harm by themselves may be too large on far landmarks."""
+    """Rows whose own squares are finite may overflow in products with far landmarks."""
     X, y = make_data(dtype=np.float32)
     with pytest.raises(ValueError, match="projections on landmarks overflow in float32"):
         LandmarkSVC(3, landmarks=X[:3] * np.float32(1e20), random_state=0).fit(X, y)
@@ -324,9 +326,10 @@ def test_projections_that_overflow():
         ({"n_landmarks": 0}, ValueError, "n_landmarks"),
         ({"landmarks": "best"}, ValueError, "landmarks"),
         ({"projection": "poly"}, ValueError, "projection"),
-        ({"sigma": -1.0}, ValueError, "sigma"),
-        ({"clusters": "dbscan"}, ValueError, "clusters"),
-        ({"soft_clusters": "yes"}, TypeError, "soft_clusters"),
+        ({"gamma": -1.0}, ValueError, "gamma"),
+        ({"anchors": "dbscan"}, ValueError, "anchors"),
+        ({"coding": "yes"}, ValueError, "coding"),
+        ({"beta": 0}, ValueError, "beta"),
         ({"n_neighbors": 0}, ValueError, "n_neighbors"),
         ({"smoothing": -0.1}, ValueError, "smoothing"),
         ({"smoothing": None}, TypeError, "smoothing"),
@@ -334,6 +337,7 @@ def test_projections_that_overflow():
         ({"n_stages": 1.5}, TypeError, "n_stages"),
         ({"keep_if_better": 1}, TypeError, "keep_if_better"),
         ({"kernel": "cosine"}, ValueError, "kernel"),
+        ({"kernel_gamma": "wide"}, ValueError, "kernel_gamma"),
         ({"kernel": "rbf", "n_stages": 2}, ValueError, "kernel='rbf' needs n_stages=1"),
         ({"kernel": "rbf", "loss": "squared_hinge"}, ValueError, "needs loss='hinge'"),
     ],

@@ -78,10 +78,11 @@ def name_of(combination):
 
 
 def explained(model, X):
-    """Scores by the explanation: local weights times what they speak of, plus intercepts."""
-    speaks_of = X if model._feature_map.explains_input else model._feature_map.mapped(X)
-    speaks_of = speaks_of.toarray() if sp.issparse(speaks_of) else speaks_of
-    scores = np.einsum("ncp,np->nc", model.local_coef(X), speaks_of) + model.local_intercept(X)
+    """Scores by the explanation: local weights times the features they are of, and intercepts."""
+    feature_map = model.model_.feature_map
+    values = X if feature_map.explains_input else feature_map.mapped(X)
+    values = values.toarray() if sp.issparse(values) else values
+    scores = np.einsum("ncp,np->nc", model.local_coef(X), values) + model.local_intercept(X)
     return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
@@ -181,23 +182,25 @@ def test_quadratic_scores_are_what_they_say():
     np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-10)
 
 
-def test_explanations_do_not_depend_on_blocks(monkeypatch):
+def test_explanations_do_not_depend_on_blocks(workers):
     """Rows explained in small blocks get the same weights."""
     X, y = make_data(3)
     model = LocallyLinearSVC(8, random_state=0).fit(X, y)
-    whole = model.local_coef(X), model.local_intercept(X)
-    monkeypatch.setattr("hyperlocal.estimators.local_model.NUMBERS_PER_EXPLANATION_BLOCK", 500)
-    np.testing.assert_allclose(model.local_coef(X), whole[0], atol=1e-12)
-    np.testing.assert_allclose(model.local_intercept(X), whole[1], atol=1e-12)
+    blocks = list(model.model_.local_rows(X, workers, numbers_per_block=500))
+    assert len(blocks) > 3
+    coef, intercept = (
+        np.concatenate([getattr(block, part) for block in blocks]) for part in ("coef", "intercept")
+    )
+    np.testing.assert_allclose(coef, model.local_coef(X), atol=1e-12)
+    np.testing.assert_allclose(intercept, model.local_intercept(X), atol=1e-12)
 
 
-def test_predictions_do_not_depend_on_blocks(monkeypatch):
+def test_predictions_do_not_depend_on_blocks(workers):
     """Rows predicted in small blocks get the same scores."""
     X, y = make_data(3)
     model = LocallyLinearSVC(8, random_state=0).fit(X, y)
-    whole = model.decision_function(X)
-    monkeypatch.setattr("hyperlocal.estimators.local_model.ROWS_PER_PREDICTION_BLOCK", 7)
-    np.testing.assert_allclose(model.decision_function(X), whole, atol=1e-12)
+    scores = model.model_.scores(X, workers, rows_per_block=7)
+    np.testing.assert_allclose(model.decision_function(X), scores, atol=1e-12)
 
 
 # Known equals -------------------------------------------------------------------------------------

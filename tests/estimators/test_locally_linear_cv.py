@@ -6,9 +6,12 @@ import scipy.sparse as sp
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.model_selection import KFold, cross_val_score
 
-from hyperlocal import LocallyLinearSVC, LocallyLinearSVCCV, RelevanceScaler
+from hyperlocal import LocallyLinearSVC, LocallyLinearSVCCV
+from hyperlocal.preprocessing import RelevanceScaler
 from hyperlocal.selection import candidates
 from hyperlocal.selection import search as selection
+from hyperlocal.selection.outcomes import Outcome
+from hyperlocal.solvers.training import Training
 
 SMALL = {"n_anchors": (1, 6), "Cs": (0.3, 3.0), "random_state": 0}
 
@@ -36,8 +39,9 @@ def test_it_finds_that_one_anchor_is_enough():
 def test_the_final_model_is_a_plain_one(moons):
     X, y, X_test, _ = moons
     model = LocallyLinearSVCCV(**SMALL).fit(X, y)
-    chosen = {name: value for name, value in model.best_params_.items() if name != "scaler"}
-    plain = LocallyLinearSVC(**chosen, random_state=1, tol=1e-6, max_iter=10**5).fit(X, y)
+    plain = LocallyLinearSVC(**model.best_params_, random_state=1, tol=1e-6, max_iter=10**5).fit(
+        X, y
+    )
     model.set_params(tol=1e-6, max_iter=10**5).fit(X, y)
     # k-means starts elsewhere, so that only decisions agree.
     assert np.mean(model.predict(X_test) == plain.predict(X_test)) > 0.95
@@ -63,17 +67,17 @@ def test_scores_are_those_of_cross_validation(monkeypatch, n_classes):
         assert cross_val_score(single, X, y, cv=folds).mean() == pytest.approx(mean, abs=1e-12)
 
 
-def test_results_are_told_in_the_way_of_scikit_learn(moons):
+def test_results_have_the_form_of_scikit_learns_searches(moons):
     model = LocallyLinearSVCCV(cv=4, n_neighbors=(2, 4), search="grid", **SMALL).fit(*moons[:2])
     table = model.cv_results_
     assert len(table["params"]) == 3 * (2 + 2 * 2)  # maps; one anchor has one neighbour
     assert {f"split{fold}_test_score" for fold in range(4)} < table.keys()
     best = table["params"][int(np.flatnonzero(table["rank_test_score"] == 1)[0])]
-    assert best == model.best_params_
+    assert best == {**model.best_params_, "scaler": None}
     assert model.best_score_ == table["mean_test_score"].max()
 
 
-def test_halving_judges_few_candidates_on_all_rows(monkeypatch, moons):
+def test_halving_evaluates_few_candidates_on_all_rows(monkeypatch, moons):
     monkeypatch.setattr(candidates, "FEWEST_ROWS", 40)
     model = LocallyLinearSVCCV(**SMALL).fit(*moons[:2])
     n_rows = model.cv_results_["n_rows"]
@@ -85,14 +89,14 @@ def test_halving_judges_few_candidates_on_all_rows(monkeypatch, moons):
 
 
 @pytest.mark.parametrize("one_standard_error", [False, True])
-def test_most_candidates_are_judged_by_some_folds(moons, one_standard_error):
-    """The best three pairs of anchors and map, by the larger C, are judged with both, by all."""
+def test_most_candidates_are_evaluated_on_some_folds(moons, one_standard_error):
+    """The best three pairs of anchors and map, by the larger C, are evaluated with both, on all."""
     model = LocallyLinearSVCCV(cv=5, one_standard_error=one_standard_error, **SMALL)
     table = model.fit(*moons[:2]).cv_results_
-    judged = np.isfinite([table[f"split{fold}_test_score"] for fold in range(5)]).sum(axis=0)
+    evaluated = np.isfinite([table[f"split{fold}_test_score"] for fold in range(5)]).sum(axis=0)
     # Two numbers of anchors, three maps; the simplest of all can be found only among all.
-    assert sorted(judged) == ([5] * 12 if one_standard_error else [2] * 3 + [5] * 6)
-    assert judged[table["rank_test_score"] == 1] == 5
+    assert sorted(evaluated) == ([5] * 12 if one_standard_error else [2] * 3 + [5] * 6)
+    assert evaluated[table["rank_test_score"] == 1] == 5
 
 
 def test_maps_suit_the_rows(moons):
@@ -126,14 +130,14 @@ def test_relevance_is_found_within_folds():
     ).fit(X, y)
     plain, scaled = model.cv_results_["mean_test_score"]
     assert scaled > plain
-    assert model.best_params_["scaler"] is scalers[1]
+    assert isinstance(model.scaler_, RelevanceScaler)
     scores = model.decision_function(X[:5])
     parts = model.local_coef(X[:5])[:, 0] * X[:5]
     assert np.allclose(parts.sum(axis=1) + model.local_intercept(X[:5])[:, 0], scores, atol=1e-4)
 
 
 def test_scaled_features_are_explained_as_they_were_given():
-    """Values, and the way to the other side, are those of the rows before they were scaled."""
+    """Values and the boundary point are those of the rows before they were scaled."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 6))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
@@ -209,18 +213,18 @@ def test_more_anchors_than_distinct_rows_are_as_many():
 def test_costs_go_on_where_an_end_wins(monkeypatch, score, lowest, highest):
     """By tens, up to the last; then the best is among what was tried."""
 
-    def judge(search, outcomes, *rest):
+    def evaluate(search, outcomes, *rest):
         for outcome in outcomes:
             outcome.scores, outcome.n_rows = np.full(3, float(score(outcome.setting.C))), 100
 
     monkeypatch.setattr(selection, "MOST_COST", 3_000.0)
     monkeypatch.setattr(selection, "LEAST_COST", 0.03)
-    monkeypatch.setattr(selection.Search, "_judge", judge)
+    monkeypatch.setattr(selection.Search, "_evaluate", evaluate)
     search = object.__new__(selection.Search)
-    search._last, search.model = (), LocallyLinearSVC()
+    search._last, search.training = (), Training(1.0, "hinge")
     settings = candidates.make_settings([1, 8], [4], ["auto"], [None], 1, [0.3, 3.0, 30.0])
-    outcomes = [selection.Outcome(setting) for setting in settings]
-    judge(search, outcomes)
+    outcomes = [Outcome(setting) for setting in settings]
+    evaluate(search, outcomes)
     extended = search.extend_costs(outcomes)
     costs = [outcome.setting.C for outcome in extended]
     assert (min(costs), max(costs)) == (pytest.approx(lowest), pytest.approx(highest))

@@ -17,9 +17,8 @@ from hyperlocal.data.rows import quadratic_width
 @pytest.mark.parametrize(
     ("name", "value", "error"),
     [
-        *(("coding", coding, ValueError) for coding in ("lle", "hard", "hazy", None)),
-        ("anchor_solver", "qp", ValueError),
-        ("anchor_solver", None, ValueError),
+        ("solver", "qp", ValueError),
+        ("solver", None, ValueError),
         ("anchor_epochs", -1, ValueError),
         ("anchor_epochs", 2.5, TypeError),
         ("anchor_epochs", "many", ValueError),
@@ -39,8 +38,6 @@ from hyperlocal.data.rows import quadratic_width
         ("skip", None, TypeError),
         ("keep_if_better", "maybe", TypeError),
         ("keep_if_better", 1, TypeError),
-        ("bias_only", "yes", TypeError),
-        ("bias_only", 0, TypeError),
         ("n_anchors", 0, ValueError),
         ("n_neighbors", 7, ValueError),
         ("beta", -1.0, ValueError),
@@ -67,10 +64,11 @@ def test_bad_arguments_are_named(name, value, error):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"coding": "lle"}, "coding='lle' has no gradient.*LocallyLinearSVC"),
-        ({"bias_only": True, "feature_map": "quadratic"}, "bias_only=True leaves nothing to map"),
-        ({"bias_only": True, "intercept_scaling": 0}, "intercept_scaling must be positive"),
-        ({"bias_only": True, "code_on": "features"}, "code_on='features' needs"),
+        (
+            {"feature_map": "bias_only", "intercept_scaling": 0},
+            "intercept_scaling must be positive",
+        ),
+        ({"feature_map": "bias_only", "code_on": "features"}, "code_on='features' needs"),
         ({"loss": "log", "multi_class": "crammer_singer"}, "'crammer_singer' is a margin loss"),
     ],
 )
@@ -84,7 +82,7 @@ def test_numpy_numbers_are_numbers():
     """Arguments may be numpy scalars, as a grid search gives them."""
     X, y = make_data()
     options = {"anchor_epochs": np.int64(3), "anchor_step": np.float32(0.1), "t0": np.float64(9)}
-    flags = {"keep_if_better": np.False_, "bias_only": np.False_, "skip": np.int32(4)}
+    flags = {"keep_if_better": np.False_, "skip": np.int32(4)}
     assert model(**options, **flags).fit(X, y).score(X, y) > 0.8
 
 
@@ -96,12 +94,12 @@ def test_numpy_numbers_are_numbers():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("normalize", [True, False])
-def test_options_combine(loss, multi_class, anchor_solver, dtype, convert, normalize):
+def test_options_combine(loss, multi_class, solver, dtype, convert, normalize):
     """Options that go together give finite scores in the input's dtype, and exact explanations."""
     n_classes = 3 if normalize else 2
     X, y = make_data(n_classes, dtype=dtype)
     fitted = model(
-        loss=loss, multi_class=multi_class, anchor_solver=anchor_solver, normalize=normalize, C=1.0
+        loss=loss, multi_class=multi_class, solver=solver, normalize=normalize, C=1.0
     ).fit(convert(X), y)
     scores = fitted.decision_function(convert(X))
     assert scores.shape == ((90,) if n_classes == 2 else (90, 3))
@@ -118,10 +116,10 @@ def test_options_combine(loss, multi_class, anchor_solver, dtype, convert, norma
 @every_solver
 @pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("loss", ["squared_hinge", "log"])
-def test_biases_alone(anchor_solver, convert, loss):
-    """``bias_only`` has one number per anchor and class; explanations are all intercept."""
+def test_biases_alone(solver, convert, loss):
+    """The map "bias_only" has one number per anchor and class; explanations are all intercept."""
     X, y = make_ring(200)
-    fitted = model(n_anchors=20, bias_only=True, anchor_solver=anchor_solver, loss=loss)
+    fitted = model(n_anchors=20, feature_map="bias_only", solver=solver, loss=loss)
     fitted.fit(convert(X), y)
     assert fitted.coef_.shape == (20, 1, 0)
     assert fitted.intercept_.shape == (20, 1)
@@ -141,10 +139,10 @@ def test_biases_alone(anchor_solver, convert, loss):
     ],
     ids=str,
 )
-def test_feature_maps(feature_map, width, anchor_solver):
+def test_feature_maps(feature_map, width, solver):
     """Local models may see any map of the row; anchors move among the rows themselves."""
     X, y = make_data(3)
-    fitted = model(feature_map=feature_map, anchor_solver=anchor_solver, C=1.0).fit(X, y)
+    fitted = model(feature_map=feature_map, solver=solver, C=1.0).fit(X, y)
     assert width is None or fitted.coef_.shape[2] == width
     assert fitted.anchors_.shape == (6, 5)
     assert fitted.score(X, y) > 0.6
@@ -163,12 +161,12 @@ def test_feature_maps(feature_map, width, anchor_solver):
     ],
     ids=str,
 )
-def test_anchors_move_where_codes_look(options, width, convert, anchor_solver):
+def test_anchors_move_where_codes_look(options, width, convert, solver):
     """Anchors live, and learn, in the space that ``code_on`` names."""
     X, y = make_data(3)
-    fitted = model(anchor_solver=anchor_solver, **options).fit(convert(X), y)
+    fitted = model(solver=solver, **options).fit(convert(X), y)
     assert fitted.anchors_.shape == fitted.initial_anchors_.shape == (6, width)
-    if anchor_solver == "dual":  # "sgd" returns to the start where no epoch was better
+    if solver == "dual":  # "sgd" returns to the start where no epoch was better
         assert not np.array_equal(fitted.anchors_, fitted.initial_anchors_)
     assert fitted.score(convert(X), y) > 0.6
 

@@ -26,9 +26,9 @@ def test_silent_by_default(capfd):
 
 @every_solver
 @pytest.mark.parametrize("verbose", [1, 2])
-def test_progress_goes_to_stderr(capfd, anchor_solver, verbose):
+def test_progress_goes_to_stderr(capfd, solver, verbose):
     """``verbose`` tells of epochs on stderr, numbered as one run."""
-    model(anchor_solver=anchor_solver, verbose=verbose).fit(*make_data())
+    model(solver=solver, verbose=verbose).fit(*make_data())
     out, err = capfd.readouterr()
     assert out == ""
     assert err.startswith("[SupervisedAnchorSVC] epoch 1  objective ")
@@ -40,11 +40,11 @@ def test_progress_goes_to_stderr(capfd, anchor_solver, verbose):
 
 @every_solver
 @pytest.mark.parametrize("n_rows", [90, 300])
-def test_callbacks_are_told_of_every_epoch(anchor_solver, n_rows):
+def test_callbacks_are_told_of_every_epoch(solver, n_rows):
     """scikit-learn's callbacks see the fit begin, every epoch of all its parts, and the fit end."""
     pytest.importorskip("sklearn.callback")
     recorder = Recorder()
-    model(anchor_solver=anchor_solver).set_callbacks(recorder).fit(*make_data(3, n_rows=n_rows))
+    model(solver=solver).set_callbacks(recorder).fit(*make_data(3, n_rows=n_rows))
     n_epochs = recorder.log.count("end epoch")
     assert n_epochs > 4
     epochs = ["begin epoch", "end epoch"] * n_epochs
@@ -62,12 +62,12 @@ def test_callbacks_have_room_for_all_epochs(C):
 
 @every_solver
 @pytest.mark.parametrize("act_at", [1, 5, 12])
-def test_callbacks_stop_a_fit(anchor_solver, act_at):
+def test_callbacks_stop_a_fit(solver, act_at):
     """A callback may end the fit in any of its parts, without a warning; a model is left."""
     pytest.importorskip("sklearn.callback")
     X, y = make_data(n_rows=300)
     recorder = Recorder(act_at=act_at)
-    stopped = model(anchor_solver=anchor_solver, anchor_epochs=20, tol=1e-10, max_iter=10_000)
+    stopped = model(solver=solver, anchor_epochs=20, tol=1e-10, max_iter=10_000)
     stopped.set_callbacks(recorder).fit(X, y)
     assert act_at <= recorder.log.count("end epoch") <= act_at + 4
     assert stopped.score(X, y) > 0.7  # after a few epochs of the descent, not at its end
@@ -76,11 +76,11 @@ def test_callbacks_stop_a_fit(anchor_solver, act_at):
 
 @every_solver
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_interrupted_by_a_callback(anchor_solver, n_jobs):
+def test_interrupted_by_a_callback(solver, n_jobs):
     """Ctrl-C between epochs propagates; the estimator is unfitted, and good for a new fit."""
     pytest.importorskip("sklearn.callback")
     X, y = make_data(3)
-    fitted = model(anchor_solver=anchor_solver, n_jobs=n_jobs).fit(X, y)
+    fitted = model(solver=solver, n_jobs=n_jobs).fit(X, y)
     fitted.set_params(n_anchors=9).set_callbacks(Recorder(act_at=5, act=interrupt))
     with pytest.raises(KeyboardInterrupt):
         fitted.fit(X, y)

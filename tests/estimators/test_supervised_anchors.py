@@ -30,10 +30,10 @@ def test_anchors_that_stay_are_a_fixed_gate(loss, multi_class, still):
 
 
 @every_solver
-def test_the_start_is_that_of_the_fixed_gate(anchor_solver):
+def test_the_start_is_that_of_the_fixed_gate(solver):
     """Anchors and sharpness start as those of LocallyLinearSVC; the sharpness stays."""
     X, y = make_data()
-    learned = model(anchor_solver=anchor_solver).fit(X, y)
+    learned = model(solver=solver).fit(X, y)
     fixed = LocallyLinearSVC(6, n_neighbors=3, feature_map=None, random_state=0).fit(X, y)
     np.testing.assert_array_equal(learned.initial_anchors_, fixed.anchors_)
     assert learned.beta_ == fixed.beta_
@@ -89,24 +89,24 @@ def test_sparse_rows_are_dense_rows():
 
 
 @every_solver
-def test_few_learned_anchors_do_the_work_of_many(anchor_solver):
+def test_few_learned_anchors_do_the_work_of_many(solver):
     """Six values on k-means' anchors do not see a stripe along the middle; learned, they do."""
-    options = {"n_neighbors": 6, "bias_only": True, "anchor_epochs": 30}
-    learned = model(anchor_solver=anchor_solver, **options).fit(*make_stripes())
+    options = {"n_neighbors": 6, "feature_map": "bias_only", "anchor_epochs": 30}
+    learned = model(solver=solver, **options).fit(*make_stripes())
     fixed = model(anchor_step=0, **options).fit(*make_stripes())
     unseen = make_stripes(seed=1)
     assert fixed.score(*unseen) < 0.65
-    assert learned.score(*unseen) > (0.9 if anchor_solver == "dual" else 0.75)
+    assert learned.score(*unseen) > (0.9 if solver == "dual" else 0.75)
 
 
 @pytest.mark.parametrize("scale", [0.1, 1.0, 10.0])
 @pytest.mark.parametrize("normalize", [True, False])
 @every_solver
-def test_learning_does_no_harm(anchor_solver, normalize, scale):
+def test_learning_does_no_harm(solver, normalize, scale):
     """Rows in any units: no run ends with a higher objective than it began with."""
     X, y = make_stripes()
     options = {"n_anchors": 4, "n_neighbors": 4, "anchor_epochs": 15, "normalize": normalize}
-    fitted = unjudged(anchor_solver=anchor_solver, max_iter=5000, **options).fit(scale * X, y)
+    fitted = unjudged(solver=solver, max_iter=5000, **options).fit(scale * X, y)
     assert fitted.objective_ <= fitted.history_[0].objective
     assert fitted.history_[-1].accuracy > 0.8
 
@@ -116,13 +116,13 @@ def test_learning_does_no_harm(anchor_solver, normalize, scale):
 
 @every_solver
 @pytest.mark.parametrize("keep_if_better", [False, True])
-def test_history(anchor_solver, keep_if_better):
+def test_history(solver, keep_if_better):
     """A record before each epoch of learning and one of the final model, which is what it says."""
     X, y = make_data(3, n_rows=300)
-    fitted = model(anchor_solver=anchor_solver, keep_if_better=keep_if_better).fit(X, y)
+    fitted = model(solver=solver, keep_if_better=keep_if_better).fit(X, y)
     assert [record.epoch for record in fitted.history_] == [0, 1, 2, 3, 4]
     assert np.isfinite([record.objective for record in fitted.history_]).all()
-    assert np.isnan(fitted.history_[0].duality_gap) == (anchor_solver == "sgd")
+    assert np.isnan(fitted.history_[0].duality_gap) == (solver == "sgd")
     last = fitted.history_[-1]
     assert last.objective == fitted.objective_
     assert last.accuracy == pytest.approx(fitted.score(X, y))
@@ -156,7 +156,7 @@ def test_absurd_steps_are_not_kept():
 
 def test_good_steps_are_kept():
     """Where learning helps on rows not learned from, the learned anchors are kept."""
-    judged = model(n_neighbors=6, bias_only=True, anchor_epochs=30).fit(*make_stripes())
+    judged = model(n_neighbors=6, feature_map="bias_only", anchor_epochs=30).fit(*make_stripes())
     assert judged.anchors_learned_
     assert judged.held_out_accuracy_["learned"] > judged.held_out_accuracy_["started"] + 0.2
     assert (judged.anchors_ != judged.initial_anchors_).any(axis=1).all()
@@ -164,7 +164,7 @@ def test_good_steps_are_kept():
 
 @pytest.mark.parametrize(
     ("options", "n_rows"),
-    [({}, 150), ({"keep_if_better": False}, 300), ({"anchor_solver": "sgd"}, 300)],
+    [({}, 150), ({"keep_if_better": False}, 300), ({"solver": "sgd"}, 300)],
     ids=["few rows", "not asked for", "sgd"],
 )
 def test_learned_anchors_are_kept_unseen(options, n_rows):
@@ -205,9 +205,9 @@ def test_judging_keeps_rows_of_every_class(multi_class):
     "options",
     [
         {},
-        {"anchor_solver": "sgd"},
+        {"solver": "sgd"},
         {"loss": "hinge", "multi_class": "crammer_singer"},
-        {"loss": "log", "bias_only": True},
+        {"loss": "log", "feature_map": "bias_only"},
     ],
     ids=str,
 )
@@ -227,12 +227,12 @@ def test_integer_weights_are_repeated_rows(options, n_rows):
 
 @every_solver
 @pytest.mark.parametrize("class_weight", ["balanced", {0: 3.0, 2: 0.2}], ids=str)
-def test_class_weights_are_sample_weights(class_weight, anchor_solver):
+def test_class_weights_are_sample_weights(class_weight, solver):
     """A class weight is a weight on each of the class's rows."""
     X, y = make_data(3)
     weights = compute_sample_weight(class_weight, y)
-    by_class = model(class_weight=class_weight, anchor_solver=anchor_solver).fit(X, y)
-    by_row = model(anchor_solver=anchor_solver).fit(X, y, sample_weight=weights)
+    by_class = model(class_weight=class_weight, solver=solver).fit(X, y)
+    by_row = model(solver=solver).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(by_class.decision_function(X), by_row.decision_function(X))
 
 
@@ -243,28 +243,28 @@ def test_class_weights_are_sample_weights(class_weight, anchor_solver):
 @pytest.mark.parametrize("multi_class", ["ovr", "crammer_singer"])
 @pytest.mark.parametrize("n_rows", [2, 4])
 @pytest.mark.parametrize("n_neighbors", [1, 2])
-def test_one_row_per_class(anchor_solver, multi_class, n_rows, n_neighbors):
+def test_one_row_per_class(solver, multi_class, n_rows, n_neighbors):
     """The smallest training sets there are: one row per class."""
     X, y = np.eye(n_rows, 3) * 2, np.arange(n_rows)
     fitted = model(n_anchors=n_rows, n_neighbors=n_neighbors, multi_class=multi_class,
-                   anchor_solver=anchor_solver)  # fmt: skip
+                   solver=solver)  # fmt: skip
     np.testing.assert_array_equal(fitted.fit(X, y).predict(X), y)
 
 
 @every_solver
-def test_rows_on_their_anchors(anchor_solver):
+def test_rows_on_their_anchors(solver):
     """Where every row lies on an anchor, and few rows are distinct, it learns all the same."""
     X, y = np.repeat(np.eye(4, 3), 20, axis=0), np.repeat(np.arange(4), 20)
-    fitted = model(n_anchors=4, anchor_solver=anchor_solver).fit(X, y)
+    fitted = model(n_anchors=4, solver=solver).fit(X, y)
     assert fitted.score(X, y) == 1
     assert np.isfinite(fitted.anchors_).all()
 
 
 @every_solver
-def test_constant_features_and_equal_rows(anchor_solver):
+def test_constant_features_and_equal_rows(solver):
     """Rows that differ by their labels alone have nothing to teach, and do no harm."""
     X, y = np.ones((40, 3)), np.arange(40) % 2
-    fitted = model(n_anchors=1, n_neighbors=1, anchor_solver=anchor_solver).fit(X, y)
+    fitted = model(n_anchors=1, n_neighbors=1, solver=solver).fit(X, y)
     assert np.isfinite(fitted.decision_function(X)).all()
 
 
@@ -274,11 +274,11 @@ def test_constant_features_and_equal_rows(anchor_solver):
 @every_solver
 @pytest.mark.parametrize("multi_class", ["ovr", "crammer_singer"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_threads_do_not_change_a_bit(anchor_solver, multi_class, dtype):
+def test_threads_do_not_change_a_bit(solver, multi_class, dtype):
     """One thread, two and three learn the same model."""
     X, y = make_data(3, n_rows=400, dtype=dtype)
     fits = [
-        model(anchor_solver=anchor_solver, multi_class=multi_class, n_jobs=n_jobs).fit(X, y)
+        model(solver=solver, multi_class=multi_class, n_jobs=n_jobs).fit(X, y)
         for n_jobs in (1, 2, 3)
     ]
     for other in fits[1:]:
@@ -288,33 +288,33 @@ def test_threads_do_not_change_a_bit(anchor_solver, multi_class, dtype):
 
 
 @every_solver
-def test_the_order_of_rows_does_not_matter(anchor_solver):
+def test_the_order_of_rows_does_not_matter(solver):
     """Rows in another order give the same model, to the last bit."""
     X, y = make_data(3, n_rows=250)
     order = np.random.default_rng(0).permutation(len(y))
-    first = model(anchor_solver=anchor_solver).fit(X, y)
-    second = model(anchor_solver=anchor_solver).fit(X[order], y[order])
+    first = model(solver=solver).fit(X, y)
+    second = model(solver=solver).fit(X[order], y[order])
     np.testing.assert_array_equal(first.decision_function(X), second.decision_function(X))
 
 
 @every_solver
-def test_equal_seeds_give_equal_models(anchor_solver):
+def test_equal_seeds_give_equal_models(solver):
     """The seed decides everything."""
     X, y = make_data()
-    fits = [model(anchor_solver=anchor_solver, random_state=seed).fit(X, y) for seed in (0, 0, 1)]
+    fits = [model(solver=solver, random_state=seed).fit(X, y) for seed in (0, 0, 1)]
     np.testing.assert_array_equal(fits[0].anchors_, fits[1].anchors_)
     assert not np.array_equal(fits[0].anchors_, fits[2].anchors_)
 
 
 @every_solver
-def test_input_is_left_alone(anchor_solver):
+def test_input_is_left_alone(solver):
     """Neither rows, labels, weights nor anchors are written to."""
     X, y = make_data()
     given = (X, y, np.ones(len(y)), X[:6].copy())
     kept = [array.copy() for array in given]
     for array in given:
         array.flags.writeable = False
-    fitted = model(anchors=given[3], anchor_solver=anchor_solver)
+    fitted = model(anchors=given[3], solver=solver)
     fitted.fit(X, y, sample_weight=given[2]).predict(X)
     for array, before in zip(given, kept, strict=True):
         np.testing.assert_array_equal(array, before)

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler
 
-from hyperlocal.gates.code_on import CodeSpace, check_code_on
+from hyperlocal.gates.code_on import CodeOn, check_code_on
 from hyperlocal.maps.base import BiasOnlyMap, FeatureMap
 from hyperlocal.maps.quadratic import QuadraticMap
 from reference.problems import every_storage, make_rows
@@ -19,7 +19,7 @@ def fitted_map(kind, X):
 
 def code_rows(code_on, X, feature_map=None):
     feature_map = fitted_map(FeatureMap, X) if feature_map is None else feature_map
-    return CodeSpace(code_on).fit(X, None).transform(X, feature_map)
+    return CodeOn(code_on).fit(X, None).transform(X, feature_map)
 
 
 @every_storage
@@ -92,7 +92,7 @@ def test_a_transformer(dtype, storage):
 def test_a_transformer_is_fitted_once():
     """New rows are transformed by what was learned from the first."""
     X, other = make_rows(), make_rows(seed=5)
-    space = CodeSpace(PCA(2, svd_solver="full")).fit(X, None)
+    space = CodeOn(PCA(2, svd_solver="full")).fit(X, None)
     expected = PCA(2, svd_solver="full").fit(X).transform(other)
     np.testing.assert_allclose(space.transform(other, FeatureMap()), expected, atol=1e-12)
 

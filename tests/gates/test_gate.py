@@ -1,7 +1,5 @@
 """Tests of hyperlocal.gates.gate: the sharpness of soft codes, and the gate as a whole."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +7,7 @@ from hypothesis import strategies as st
 
 from hyperlocal.gates import gate as gates
 from hyperlocal.gates.codes import CODINGS, encode
-from hyperlocal.gates.gate import check_gate_arguments, fit_gate, weighted_median
+from hyperlocal.gates.gate import check_gate, fit_gate, weighted_median
 from hyperlocal.runtime.threads import Workers
 from reference.coding import squared_distances
 from reference.problems import every_storage, make_rows
@@ -141,7 +139,7 @@ GOOD = {"n_neighbors": 3, "coding": "soft", "n_anchors": 5, "anchors": "kmeans",
 def test_wrong_arguments_are_named(changed, error, message):
     """Arguments that make no sense raise an error that names them."""
     with pytest.raises(error, match=message):
-        check_gate_arguments(SimpleNamespace(**{**GOOD, **changed}))
+        check_gate(**{**GOOD, **changed})
 
 
 @pytest.mark.parametrize(
@@ -149,4 +147,4 @@ def test_wrong_arguments_are_named(changed, error, message):
 )
 def test_right_arguments_pass(changed):
     """Sensible arguments pass; the hard coding does not mind the number of neighbours."""
-    check_gate_arguments(SimpleNamespace(**{**GOOD, **changed}))
+    check_gate(**{**GOOD, **changed})

@@ -20,7 +20,7 @@ every_dtype = pytest.mark.parametrize("dtype", ["float32", "float64"])
 @every_dtype
 @pytest.mark.parametrize("k", [1, 3, 60])
 def test_few_points_are_searched_exactly(dtype, k):
-    """All of them are looked at; equal distances are ordered by the point's index."""
+    """All of them are measured; equal distances are ordered by the point's index."""
     X = make_rows(dtype, n_rows=60, n_features=5)
     X[40:] = X[:20]
     queries = make_rows(dtype, n_rows=30, n_features=5, seed=1)
@@ -58,7 +58,7 @@ def test_most_of_the_nearest_of_many_points_are_found():
     queries = make_rows("float32", n_rows=600, n_features=8, seed=1)
     search = CellSearch(X, ONE_THREAD)
     found = search.query(queries, 2, ONE_THREAD)
-    assert len(search._middles) == round(cells.CELLS_PER_ROOT * np.sqrt(3000))
+    assert len(search.centers) == round(cells.CELLS_PER_ROOT * np.sqrt(3000))
     assert np.mean(found.indices[:, 0] == nearest_rows(X, queries, 1)[0][:, 0]) > 0.9
     copy = pickle.loads(pickle.dumps(search))
     with Workers(2) as two_threads:

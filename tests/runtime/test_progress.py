@@ -48,18 +48,17 @@ def clock(monkeypatch):
 
 def test_silent_by_default(capsys):
     """Without verbose nothing is written, and nothing asks to stop."""
-    monitor = EpochMonitor(Model(), 5)
-    assert monitor.epoch(1, objective=3.0) is False
-    monitor.close()
+    with EpochMonitor(Model(), 5) as monitor:
+        assert monitor(1, objective=3.0) is False
     assert capsys.readouterr() == ("", "")
 
 
 def test_a_line_names_the_model_the_epoch_and_the_facts(clock):
-    """A line holds all that the solver tells."""
+    """A line holds all facts of an epoch."""
     stream = io.StringIO()
     monitor = EpochMonitor(Model(), 5, verbose=2, stream=stream)
     clock[0] = 1.5
-    monitor.epoch(3, objective=12.5, gap=1e-3)
+    monitor(3, objective=12.5, gap=1e-3)
     assert stream.getvalue() == "[Model] epoch 3  objective 12.5  gap 0.001  1.5 s\n"
 
 
@@ -70,41 +69,48 @@ def test_lines_are_rate_limited(clock, verbose, lines):
     monitor = EpochMonitor(Model(), 5, verbose=verbose, stream=stream)
     for number, now in enumerate([0.0, 0.2, 0.4, 0.6], start=1):
         clock[0] = now
-        monitor.epoch(number)
+        monitor(number)
     assert len(stream.getvalue().splitlines()) == lines
 
 
 def test_lines_go_to_stderr(capsys):
     """Messages never mix with results on stdout."""
-    EpochMonitor(Model(), 5, verbose=2).epoch(1)
+    EpochMonitor(Model(), 5, verbose=2)(1)
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "epoch 1" in captured.err
 
 
 @pytest.mark.parametrize("stop", [False, True])
-def test_callbacks_hear_of_every_epoch_and_may_stop(stop):
+def test_callbacks_are_called_for_every_epoch_and_may_stop(stop):
     """The fit and each epoch begin and end; what a callback returns decides about stopping."""
     model = ModelWithCallbacks(stop)
-    monitor = EpochMonitor(model, 7)
-    assert [monitor.epoch(1), monitor.epoch(2)] == [stop, stop]
-    monitor.close()
+    with EpochMonitor(model, 7) as monitor:
+        assert [monitor(1), monitor(2)] == [stop, stop]
     epoch = ["begin epoch", "end epoch"]
     assert model.log == ["at most 7", "begin fit", *epoch, *epoch, "end fit"]
 
 
+def test_an_error_ends_the_fit_for_callbacks_too():
+    """A fit that raises is reported as ended, and the error goes on."""
+    model = ModelWithCallbacks()
+    with pytest.raises(RuntimeError, match="no memory"), EpochMonitor(model, 7):
+        raise RuntimeError("no memory")
+    assert model.log[-1] == "end fit"
+
+
 def test_joined_epochs_are_numbered_as_one():
-    """Epochs of several descents are counted on; without a monitor nobody is told."""
+    """Epochs of several descents are counted on; without a monitor nothing is reported."""
     stream = io.StringIO()
     joined = JoinedEpochs(EpochMonitor(Model(), 9, verbose=2, stream=stream))
-    assert not any(joined.epoch(number) for number in (1, 2, 1, 2, 3))
+    assert not any(joined(number) for number in (1, 2, 1, 2, 3))
     assert [line.split()[2] for line in stream.getvalue().splitlines()] == list("12345")
-    assert not JoinedEpochs(None).epoch(1)
+    assert not JoinedEpochs(None)(1)
 
 
-def test_joined_epochs_remember_a_wish_to_stop():
+def test_joined_epochs_remember_a_stop():
     """A descent that follows one that was stopped is stopped too."""
     joined = JoinedEpochs(EpochMonitor(ModelWithCallbacks(stop=True), 9))
     assert not joined.stop
-    assert joined.epoch(1)
+    assert joined(1)
     assert joined.stop

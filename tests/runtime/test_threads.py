@@ -1,6 +1,7 @@
 """Tests of hyperlocal.runtime.threads: pools, BLAS limits, and how work is cut."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import joblib
 import pytest
@@ -15,6 +16,25 @@ def blas_threads():
     return {
         library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
     }
+
+
+@pytest.fixture
+def two_blas_threads():
+    """BLAS as a process with two cores finds it, with no thread in control of the limit."""
+
+    def limit(n_threads):
+        threadpool_limits(n_threads, user_api="blas")
+
+    before = max(blas_threads())
+    run_in_thread(limit, 2)  # control ends with the thread
+    yield
+    run_in_thread(limit, before)
+
+
+def run_in_thread(function, *arguments):
+    thread = threading.Thread(target=function, args=arguments)
+    thread.start()
+    thread.join()
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, 5])
@@ -68,6 +88,46 @@ def test_blas_is_given_back_after_an_error():
         assert blas_threads() == before
 
 
+@pytest.mark.usefixtures("two_blas_threads")
+def test_blas_limits_nest_across_threads():
+    """However the contexts of several threads overlap, BLAS has one thread until the last is left,
+    and then as many as before the first was entered."""
+    inside, first_left, seen = threading.Barrier(2, timeout=10), threading.Event(), []
+
+    def leave_first():
+        with Workers(1):
+            inside.wait()
+        seen.append(blas_threads())
+        first_left.set()
+
+    def leave_last():
+        with Workers(1):
+            inside.wait()
+            assert first_left.wait(10)
+            seen.append(blas_threads())
+        seen.append(blas_threads())
+
+    other = threading.Thread(target=leave_first)
+    other.start()
+    leave_last()
+    other.join()
+    assert seen == [{1}, {1}, {2}]
+
+
+@pytest.mark.usefixtures("two_blas_threads")
+def test_fits_in_several_threads_leave_blas_as_it_was():
+    """Many contexts that come and go at once, in threads that live on, leave no limit behind."""
+
+    def fit(_):
+        with Workers(2) as workers:
+            return workers.map(abs, range(-20, 0))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(len(found) == 20 for found in pool.map(fit, range(200)))
+        assert blas_threads() == {2}
+    assert blas_threads() == {2}
+
+
 def test_a_pool_can_be_used_again():
     """A left context may be entered anew."""
     workers = Workers(2)
@@ -110,7 +170,7 @@ def test_reading_ahead_stays_one_item_ahead():
     assert list(read_ahead(load, [])) == []
 
 
-def test_reading_ahead_tells_errors():
+def test_reading_ahead_raises_errors():
     """What goes wrong while reading ahead is raised where the result would be."""
     results = read_ahead(lambda item: 1 / item, [1, 0])
     assert next(results) == 1

@@ -79,6 +79,12 @@ class Setting:
             step=step, rng=np.random.default_rng(seed), **options,
         )  # fmt: skip
 
+    def learner(self, look_at, **options):
+        """The state of such a run, whose epochs are run by hand."""
+        gate = replace(self.gate, anchors=self.gate.anchors.copy())
+        rng = np.random.default_rng(0)
+        return anchor_descent.DualLearner(core_rows(self.space), gate, look_at, rng=rng, **options)
+
 
 class Compiled:
     """Epochs of the compiled kernel, all of whose arrays are at hand."""

@@ -107,17 +107,17 @@ def test_the_first_anchor_steps_have_the_length_asked_for():
 
 
 def test_a_monitor_hears_of_every_epoch_and_can_stop():
-    """The monitor is told number, objective and accuracy, and ends the run by returning True."""
-    heard = []
+    """The monitor gets number, objective and accuracy, and ends the run by returning True."""
+    seen = []
 
     def monitor(number, objective, accuracy):
-        heard.append((number - 1, objective, accuracy))
+        seen.append((number - 1, objective, accuracy))
         return number == 3
 
     learned = Setting().learn(n_epochs=9, monitor=monitor)
     assert learned.stopped
-    assert heard == [(r.epoch, r.objective, r.accuracy) for r in learned.history]
-    assert len(heard) == 3
+    assert seen == [(r.epoch, r.objective, r.accuracy) for r in learned.history]
+    assert len(seen) == 3
     assert not Setting().learn(n_epochs=2, monitor=lambda number, **facts: False).stopped
 
 
@@ -127,27 +127,25 @@ def test_a_monitor_hears_of_every_epoch_and_can_stop():
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("coded", STORAGES)
 @every_problem
-def test_threads_do_not_change_a_bit(dtype, coded, loss, crammer_singer, n_columns, monkeypatch):
+def test_threads_do_not_change_a_bit(dtype, coded, loss, crammer_singer, n_columns):
     """One thread, two and three (more than there are columns) learn the same."""
-    monkeypatch.setattr(anchor_descent, "FEWEST_NUMBERS_TO_SHARE", 0)
     runs = []
     for n_jobs in (1, 2, 3):
         with Workers(n_jobs) as workers:
             setting = Setting(dtype=dtype, coded=coded, workers=workers, loss=loss, n_rows=200,
                               crammer_singer=crammer_singer, n_columns=n_columns)  # fmt: skip
-            runs.append(setting.learn(n_epochs=2))
+            runs.append(setting.learn(n_epochs=2, fewest_numbers_to_share=0))
     for other in runs[1:]:
         np.testing.assert_array_equal(other.gate.anchors, runs[0].gate.anchors)
         np.testing.assert_array_equal(other.alpha, runs[0].alpha)
         assert other.history == runs[0].history
 
 
-def test_more_threads_than_anchors_and_rows(monkeypatch):
+def test_more_threads_than_anchors_and_rows():
     """Threads without an anchor, a row or a column wait with the others."""
-    monkeypatch.setattr(anchor_descent, "FEWEST_NUMBERS_TO_SHARE", 0)
     with Workers(4) as workers:
         setting = Setting(workers=workers, n_anchors=2, n_neighbors=2, n_rows=3, n_columns=2)
-        many = setting.learn(n_epochs=2)
+        many = setting.learn(n_epochs=2, fewest_numbers_to_share=0)
     setting = Setting(n_anchors=2, n_neighbors=2, n_rows=3, n_columns=2)
     np.testing.assert_array_equal(many.gate.anchors, setting.learn(n_epochs=2).gate.anchors)
 
@@ -166,66 +164,44 @@ def test_anchors_without_rows_come_to_rest(dtype):
     assert np.abs(compiled.gate.anchors[lonely] - start).max() < 0.1
 
 
-def test_rows_at_rest_are_left_out_until_the_next_look(monkeypatch):
+def test_rows_at_rest_are_left_out_until_the_next_look():
     """All rows are looked at every few epochs; between looks fewer and fewer are awake."""
-    monkeypatch.setattr(anchor_descent, "EPOCHS_BETWEEN_LOOKS", 3)
     setting = Setting(n_rows=300, n_anchors=8, seed=1)
     easy = (setting.X[:, 0] > 0).astype(np.int32)
     setting.first = replace(setting.first, target=easy, costs=np.full(300, 10.0))
     looks, awake = [], []
-    recode = anchor_descent._Recoding.recode
 
     def look_at(gate):
         looks.append(gate.anchors.copy())
         return setting.look(gate)
 
-    def recode_and_tell(descent):
-        awake.append(set(descent.awake))
-        recode(descent)
-
-    monkeypatch.setattr(anchor_descent._Recoding, "recode", recode_and_tell)
-    rng = np.random.default_rng(0)
-    learned = anchor_descent.learn_by_dual(
-        setting.space, setting.gate, look_at, n_epochs=7, step=0.1, rng=rng
-    )
+    learner = setting.learner(look_at, n_epochs=7, step=0.1, epochs_between_looks=3)
+    for number in range(7):
+        learner.prepare(number)
+        learner.run_epoch(number)
+        awake.append(set(learner.descent.awake))
     assert len(looks) == 3
     np.testing.assert_array_equal(looks[0], setting.gate.anchors)
-    assert [len(rows) < 300 for rows in awake] == [True] * 4
-    assert awake[1] <= awake[0]
-    assert awake[3] <= awake[2]
-    assert learned.alpha.any()
-    assert len(learned.history) == 7
-    assert all(0.5 < record.accuracy <= 1 for record in learned.history)
+    for first in (0, 3):
+        assert awake[first + 2] <= awake[first + 1] <= awake[first]
+        assert len(awake[first]) < 300
+    assert learner.alpha.any()
+    assert len(learner.history) == 7
+    assert all(0.5 < record.accuracy <= 1 for record in learner.history)
 
 
-def test_weights_belong_to_codes_by_the_present_anchors(monkeypatch):
+def test_weights_belong_to_codes_by_the_present_anchors():
     """Before each epoch weights are sums over rows as the anchors code them then."""
     setting = Setting(n_rows=80, n_anchors=5, n_neighbors=5)
-    seen = []
-    record = anchor_descent._Recoding.record
-
-    def record_and_compare(descent, number):
-        gate = setting.twin(learner_gate(descent), descent.problem.lifted.anchors)
+    learner = setting.learner(setting.look, n_epochs=8, step=0.2)
+    for number in range(8):
+        learner.prepare(number)
+        descent = learner.descent
+        gate = setting.twin(learner.gate, descent.problem.lifted.anchors)
         shares = descent.problem.signed(descent.alpha)
         expected = np.einsum("ic,ijv->jcv", shares, gate.lifted())
-        seen.append(np.abs(descent.weights - expected).max() / (1 + np.abs(expected).max()))
-        return record(descent, number)
-
-    def learner_gate(descent):
-        return gates[-1]
-
-    gates = []
-
-    def look_at(gate):
-        gates.append(gate)  # the learner moves the anchors of this very gate
-        return setting.look(gate)
-
-    monkeypatch.setattr(anchor_descent._Recoding, "record", record_and_compare)
-    anchor_descent.learn_by_dual(
-        setting.space, setting.gate, look_at, n_epochs=8, step=0.2, rng=np.random.default_rng(0)
-    )
-    assert len(seen) == 8
-    assert max(seen) < 1e-9
+        np.testing.assert_allclose(descent.weights, expected, atol=1e-9 * np.abs(expected).max())
+        learner.run_epoch(number)
 
 
 def test_visits_tell_nearly_what_a_look_would():

@@ -187,7 +187,7 @@ def test_with_all_anchors_in_reserve_rows_find_their_nearest(dtype):
     moving = anchor_descent.moving_gate(
         core_rows(setting.space), gate, problem, problem.lifted.squared_norms()
     )
-    gate.anchors += np.random.default_rng(2).standard_normal(gate.anchors.shape).astype(dtype)
+    gate.anchors[:] += np.random.default_rng(2).standard_normal(gate.anchors.shape).astype(dtype)
     moving.recode(np.arange(50), reserves)
     expected = gate.encode(setting.space, Workers(1)).anchors
     np.testing.assert_array_equal(np.sort(problem.lifted.anchors), np.sort(expected))

@@ -34,27 +34,23 @@ from reference.problems import (
 )
 
 
-@pytest.fixture(params=["epochs", "newton"], autouse=True, scope="module")
-def way(request):
-    """Narrow rows go by Newton's steps: everything holds for them, and without them."""
-    with pytest.MonkeyPatch.context() as patch:
-        known = newton.epochs_worth_it
-        fewest = 0 if request.param == "newton" else math.inf
-        patch.setattr(
-            dual, "epochs_worth_it", lambda problem: max(fewest, known(problem) - 1_000_000)
-        )
-        yield request.param
-
-
-@pytest.fixture
-def epochs_only(way):
-    if way == "newton":
-        pytest.skip("about epochs")
-
-
-def solve(problem, tol=1e-9, max_iter=20_000, seed=0, **options):
+def solve_by_epochs(problem, tol=1e-9, max_iter=20_000, seed=0, **options):
+    """Solve without Newton's steps, unless they are asked for."""
+    options = {"newton_after": math.inf} | options
     rng = np.random.default_rng(seed)
     return dual.solve(problem, tol=tol, max_iter=max_iter, rng=rng, **options)
+
+
+def solve_by_steps(problem, **options):
+    """Solve by Newton's steps from the start where they apply."""
+    never = math.isinf(newton.epochs_worth_it(problem))
+    return solve_by_epochs(problem, newton_after=math.inf if never else 0, **options)
+
+
+@pytest.fixture(params=[solve_by_epochs, solve_by_steps], ids=["epochs", "newton"], scope="module")
+def solve(request):
+    """Narrow rows go by Newton's steps: what is claimed holds for them, and without them."""
+    return request.param
 
 
 def best_objective(problem):
@@ -105,7 +101,7 @@ def liblinear_objective(problem, X, y, **options):
 
 @every_hinge
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_one_anchor_is_liblinear(loss, n_classes):
+def test_one_anchor_is_liblinear(solve, loss, n_classes):
     """With one anchor and no normalisation the problem is LinearSVC's, and so is the optimum."""
     problem, X, y = liblinear_problem(n_classes, loss)
     expected = liblinear_objective(problem, X, y)
@@ -113,7 +109,7 @@ def test_one_anchor_is_liblinear(loss, n_classes):
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_one_anchor_is_liblinear_for_crammer_singer(n_classes):
+def test_one_anchor_is_liblinear_for_crammer_singer(solve, n_classes):
     """The joint problem with hinge loss is LinearSVC's too."""
     problem, X, y = liblinear_problem(n_classes, "hinge", crammer_singer=True)
     expected = liblinear_objective(problem, X, y, multi_class="crammer_singer")
@@ -123,7 +119,7 @@ def test_one_anchor_is_liblinear_for_crammer_singer(n_classes):
 @every_problem
 @pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weighted"])
 @pytest.mark.parametrize("normalize", [False, True], ids=["papers", "unit"])
-def test_the_optimum_is_found(loss, crammer_singer, n_columns, weighted, normalize):
+def test_the_optimum_is_found(solve, loss, crammer_singer, n_columns, weighted, normalize):
     """An interior-point method (quasi-Newton for log loss) finds the same objective."""
     problem = make_problem(loss=loss, crammer_singer=crammer_singer, n_columns=n_columns, C=2.0,
                            weighted=weighted, normalize=normalize, n_rows=60)  # fmt: skip
@@ -134,7 +130,7 @@ def test_the_optimum_is_found(loss, crammer_singer, n_columns, weighted, normali
 
 @every_storage
 @every_map
-def test_the_optimum_is_found_in_every_storage(dtype, storage, quadratic):
+def test_the_optimum_is_found_in_every_storage(solve, dtype, storage, quadratic):
     """float32 and CSR rows lead to the same objective, to their precision."""
     X = make_rows(dtype, storage, n_rows=60)
     problem = make_problem(make_lifted(X, quadratic=quadratic, normalize=True), C=2.0)
@@ -145,15 +141,15 @@ def test_the_optimum_is_found_in_every_storage(dtype, storage, quadratic):
 
 
 @pytest.mark.parametrize("bias", [0.0, 5.0])
-def test_the_optimum_is_found_for_other_biases(bias):
+def test_the_optimum_is_found_for_other_biases(solve, bias):
     """The constant feature may be large, or missing."""
     problem = make_problem(bias=bias, C=1.0, n_rows=50)
     assert solve(problem).objective == pytest.approx(best_objective(problem), rel=1e-6)
 
 
 @every_problem
-def test_rows_of_zeros_are_harmless(loss, crammer_singer, n_columns):
-    """Without a bias a row of zeros has no say about the weights, nor about convergence."""
+def test_rows_of_zeros_are_harmless(solve, loss, crammer_singer, n_columns):
+    """Without a bias a row of zeros has no effect on the weights, nor on convergence."""
     problem = make_problem(loss=loss, crammer_singer=crammer_singer, n_columns=n_columns, bias=0.0,
                            n_rows=30)  # fmt: skip
     assert problem.lifted.squared_norms()[-1] == 0
@@ -177,7 +173,7 @@ def test_weights_too_small_for_single_precision_are_harmless(loss):
 
 
 @every_problem
-def test_the_gap_bounds_the_error(loss, crammer_singer, n_columns):
+def test_the_gap_bounds_the_error(solve, loss, crammer_singer, n_columns):
     """At every check the gap is not negative, and the optimum lies within it."""
     problem = make_problem(loss=loss, crammer_singer=crammer_singer, n_columns=n_columns, C=2.0)
     best = best_objective(problem)
@@ -192,7 +188,7 @@ def test_the_gap_bounds_the_error(loss, crammer_singer, n_columns):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @every_problem
-def test_what_is_reported_is_true(dtype, loss, crammer_singer, n_columns):
+def test_what_is_reported_is_true(solve, dtype, loss, crammer_singer, n_columns):
     """The objective is that of the weights, the last entry of the history, and W = Σ α y z."""
     problem = make_problem(loss=loss, crammer_singer=crammer_singer, n_columns=n_columns,
                            dtype=dtype, weighted=True)  # fmt: skip
@@ -207,7 +203,7 @@ def test_what_is_reported_is_true(dtype, loss, crammer_singer, n_columns):
 
 @every_hinge
 @pytest.mark.parametrize("weighted", [False, True])
-def test_dual_variables_are_feasible(loss, weighted):
+def test_dual_variables_are_feasible(solve, loss, weighted):
     """0 ≤ α, and α ≤ C s for hinge."""
     problem = make_problem(loss=loss, weighted=weighted)
     alpha = solve(problem, tol=1e-5).alpha
@@ -220,7 +216,7 @@ def test_dual_variables_are_feasible(loss, weighted):
 
 @every_hinge
 @pytest.mark.parametrize("weighted", [False, True])
-def test_joint_dual_variables_are_feasible(loss, weighted):
+def test_joint_dual_variables_are_feasible(solve, loss, weighted):
     """A row's variables sum to zero; only that of its class is positive, at most C s for hinge."""
     problem = make_problem(loss=loss, weighted=weighted, crammer_singer=True)
     found = solve(problem, tol=1e-5)
@@ -229,7 +225,7 @@ def test_joint_dual_variables_are_feasible(loss, weighted):
 
 
 @pytest.mark.parametrize("crammer_singer", [False, True])
-def test_variables_at_their_bound_are_exactly_there(crammer_singer):
+def test_variables_at_their_bound_are_exactly_there(solve, crammer_singer):
     """Hinge: no variable is a rounding error away from C, where it would count as a violation."""
     problem = make_problem(loss="hinge", crammer_singer=crammer_singer, C=0.37, weighted=True,
                            n_rows=200)  # fmt: skip
@@ -245,7 +241,7 @@ def test_variables_at_their_bound_are_exactly_there(crammer_singer):
 def test_optimality_conditions(loss, n_columns):
     """At the optimum each dual variable is what the slope of the loss at its margin asks for."""
     problem = make_problem(loss=loss, n_columns=n_columns)
-    found = solve(problem, tol=1e-12)
+    found = solve_by_epochs(problem, tol=1e-12)
     margins = problem.labels * problem.lifted.scores(found.weights)
     pulls = np.vectorize(lambda margin: reference_losses.pull(loss, margin))(margins)
     np.testing.assert_allclose(found.alpha, problem.costs[:, None] * pulls, atol=1e-4)
@@ -254,12 +250,11 @@ def test_optimality_conditions(loss, n_columns):
 # Stopping -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("epochs_only")
 @every_problem
 def test_few_epochs_do_not_converge(loss, crammer_singer, n_columns):
     """When epochs run out the result says so, with the gap that is left."""
     problem = make_problem(loss=loss, crammer_singer=crammer_singer, n_columns=n_columns, C=10.0)
-    found = solve(problem, max_iter=1)
+    found = solve_by_epochs(problem, max_iter=1)
     assert not found.converged
     assert found.n_iter == 1
     assert found.duality_gap > 1e-9 * found.objective
@@ -267,33 +262,33 @@ def test_few_epochs_do_not_converge(loss, crammer_singer, n_columns):
 
 
 @pytest.mark.parametrize("tol", [1e-1, 1e-3, 1e-6])
-def test_the_tolerance_is_kept(tol):
+def test_the_tolerance_is_kept(solve, tol):
     """A converged run has a relative gap of at most ``tol``."""
     found = solve(make_problem(C=5.0), tol=tol)
     assert found.converged
     assert found.duality_gap <= tol * found.objective
 
 
-def test_a_tighter_tolerance_takes_longer():
+def test_a_tighter_tolerance_takes_longer(solve):
     """Loose tolerances save epochs."""
     problem = make_problem(C=5.0, n_rows=200)
     assert solve(problem, tol=1e-1).n_iter < solve(problem, tol=1e-8).n_iter
 
 
-def test_a_monitor_hears_of_every_epoch():
-    """The monitor is told number, objective, gap and active share of each epoch."""
-    heard = []
+def test_a_monitor_is_called_after_every_epoch(solve):
+    """The monitor gets number, objective, gap and active share of each epoch."""
+    seen = []
     found = solve(
-        make_problem(), tol=1e-4, monitor=lambda number, **facts: heard.append((number, facts))
+        make_problem(), tol=1e-4, monitor=lambda number, **facts: seen.append((number, facts))
     )
-    assert [number for number, _ in heard] == list(range(1, found.n_iter + 1))
-    for _, facts in heard:
+    assert [number for number, _ in seen] == list(range(1, found.n_iter + 1))
+    for _, facts in seen:
         assert facts.keys() == {"objective", "gap", "active"}
         assert all(np.isfinite(list(facts.values())))
         assert 0 <= facts["active"] <= 1
 
 
-def test_a_monitor_can_stop():
+def test_a_monitor_can_stop(solve):
     """A monitor that returns True ends the run with an honest result."""
     problem = make_problem(C=10.0)
     found = solve(problem, monitor=lambda number, **facts: number == 2)
@@ -303,13 +298,22 @@ def test_a_monitor_can_stop():
     assert found.objective == pytest.approx(problem.objective(found.weights))
 
 
+@every_problem
+def test_more_epochs_raise_the_lower_bound(loss, crammer_singer, n_columns):
+    """Wherever a run is cut short, what is known of the optimum is no worse than it was before."""
+    problem = make_problem(loss=loss, crammer_singer=crammer_singer, n_columns=n_columns, C=5.0)
+    found = [solve_by_epochs(problem, max_iter=most) for most in (1, 2, 3, 4, 6, 9, 14, 30, 60)]
+    bounds = [result.objective - result.duality_gap for result in found]
+    assert (np.diff(bounds) >= -1e-9 * abs(bounds[-1])).all()
+
+
 # Shrinking ----------------------------------------------------------------------------------------
 
 
 @every_hinge
 @pytest.mark.parametrize("crammer_singer", [False, True])
 @given(seed=st.integers(0, 10**6), C=st.sampled_from([0.01, 0.3, 10.0]))
-def test_shrinking_never_changes_the_optimum(loss, crammer_singer, seed, C):
+def test_shrinking_never_changes_the_optimum(solve, loss, crammer_singer, seed, C):
     """Epochs that never switch a variable off end at the same objective."""
     problem = make_problem(loss=loss, crammer_singer=crammer_singer, seed=seed, C=C, n_rows=25)
     found = solve(problem, tol=1e-8, max_iter=100_000)
@@ -338,12 +342,13 @@ def test_bounds_come_from_violations_on_either_side():
     np.testing.assert_array_equal(dual.shrink_bounds(reports), expected)
 
 
-@pytest.mark.usefixtures("epochs_only")
 def test_easy_rows_are_switched_off():
     """Near the optimum most variables of well separated classes are not visited any more."""
     problem = make_problem(noise=0.0, n_rows=300, C=10.0)
     shares = []
-    solve(problem, tol=1e-7, monitor=lambda number, active, **facts: shares.append(active))
+    solve_by_epochs(
+        problem, tol=1e-7, monitor=lambda number, active, **facts: shares.append(active)
+    )
     assert min(shares[:-1]) < 0.7
 
 
@@ -351,7 +356,7 @@ def test_easy_rows_are_switched_off():
 
 
 @every_problem
-def test_warm_starts_are_faster(loss, crammer_singer, n_columns):
+def test_warm_starts_are_faster(solve, loss, crammer_singer, n_columns):
     """From the solution of a nearby problem the same objective takes fewer epochs."""
     options = {"loss": loss, "crammer_singer": crammer_singer, "n_columns": n_columns}
     before, problem = (make_problem(C=C, n_rows=80, **options) for C in (1.0, 1.02))
@@ -362,7 +367,7 @@ def test_warm_starts_are_faster(loss, crammer_singer, n_columns):
 
 
 @every_problem
-def test_a_solution_stays_a_solution(loss, crammer_singer, n_columns):
+def test_a_solution_stays_a_solution(solve, loss, crammer_singer, n_columns):
     """Started from its own solution a solver stops at once."""
     problem = make_problem(loss=loss, crammer_singer=crammer_singer, n_columns=n_columns)
     first = solve(problem, tol=1e-6)
@@ -374,7 +379,7 @@ def test_a_solution_stays_a_solution(loss, crammer_singer, n_columns):
 
 @every_problem
 @pytest.mark.parametrize("C", [0.02, 50.0])
-def test_a_start_from_another_cost(loss, crammer_singer, n_columns, C):
+def test_a_start_from_another_cost(solve, loss, crammer_singer, n_columns, C):
     """Variables of a problem with other costs, out of bounds here, lead to the right optimum."""
     options = {"loss": loss, "crammer_singer": crammer_singer, "n_columns": n_columns}
     start = solve(make_problem(C=1.0, **options), tol=1e-5).alpha
@@ -386,7 +391,7 @@ def test_a_start_from_another_cost(loss, crammer_singer, n_columns, C):
 
 
 @every_problem
-def test_a_start_from_other_labels(loss, crammer_singer, n_columns):
+def test_a_start_from_other_labels(solve, loss, crammer_singer, n_columns):
     """Variables of other labels for the same rows lead to the right optimum."""
     options = {"loss": loss, "crammer_singer": crammer_singer, "n_columns": n_columns}
     problem = make_problem(**options)
@@ -397,7 +402,7 @@ def test_a_start_from_other_labels(loss, crammer_singer, n_columns):
     assert found.objective == pytest.approx(best_objective(problem), rel=1e-5)
 
 
-def test_a_start_is_not_changed():
+def test_a_start_is_not_changed(solve):
     """The caller's dual variables stay as they were."""
     problem = make_problem()
     alpha = solve(problem, tol=1e-1).alpha
@@ -420,24 +425,23 @@ def test_threads_do_not_change_a_bit(dtype, storage, loss, crammer_singer, n_col
             lifted = make_lifted(X, workers=workers, normalize=True)
             problem = make_problem(lifted, loss=loss, crammer_singer=crammer_singer,
                                    n_columns=n_columns)  # fmt: skip
-            results.append(solve(problem, tol=1e-3, max_iter=60))
+            results.append(solve_by_epochs(problem, tol=1e-3, max_iter=60))
     one, two = results
     np.testing.assert_array_equal(one.weights, two.weights)
     np.testing.assert_array_equal(one.alpha, two.alpha)
     assert one.history == two.history
 
 
-@pytest.mark.usefixtures("epochs_only")
 def test_the_seed_decides_the_path_not_the_end():
     """Equal seeds give equal bits; other seeds the same objective."""
     problem = make_problem()
-    first, same, other = (solve(problem, tol=1e-8, seed=seed) for seed in (0, 0, 1))
+    first, same, other = (solve_by_epochs(problem, tol=1e-8, seed=seed) for seed in (0, 0, 1))
     np.testing.assert_array_equal(first.weights, same.weights)
     assert not np.array_equal(first.weights, other.weights)
     assert first.objective == pytest.approx(other.objective, rel=1e-7)
 
 
-def test_sparse_and_dense_rows_agree():
+def test_sparse_and_dense_rows_agree(solve):
     """The same rows in both storages lead to the same weights."""
     X = make_rows()
     dense, sparse = (solve(make_problem(make_lifted(rows))) for rows in (X, sp.csr_array(X)))
@@ -445,7 +449,7 @@ def test_sparse_and_dense_rows_agree():
 
 
 @every_problem
-def test_scores_are_shown_at_full_checks(loss, crammer_singer, n_columns):
+def test_scores_are_shown_at_full_checks(solve, loss, crammer_singer, n_columns):
     """What is shown last are the scores of the result, of each row once."""
     problem = make_problem(
         make_lifted(), loss=loss, crammer_singer=crammer_singer, n_columns=n_columns
@@ -460,22 +464,20 @@ def test_scores_are_shown_at_full_checks(loss, crammer_singer, n_columns):
 
 
 @every_problem
-def test_first_variables_are_those_of_the_first_epochs(
-    epochs_only, loss, crammer_singer, n_columns
-):
-    """They are what the solver has after as many epochs; a monitor hears of them and may stop."""
+def test_first_variables_are_those_of_the_first_epochs(loss, crammer_singer, n_columns):
+    """They are what the solver has after as many epochs; a monitor is called and may stop."""
     problem = make_problem(
         make_lifted(), loss=loss, crammer_singer=crammer_singer, n_columns=n_columns
     )
-    heard = []
+    seen = []
 
     def monitor(number, **facts):
-        heard.append(number)
+        seen.append(number)
         return number == 2
 
     options = {"n_epochs": 3, "rng": np.random.default_rng(0)}
     found = dual.first_variables(problem, **options)
-    expected = solve(problem, tol=1e-30, max_iter=3).alpha
+    expected = solve_by_epochs(problem, tol=1e-30, max_iter=3).alpha
     np.testing.assert_array_equal(found, expected)
     dual.first_variables(problem, **options, monitor=monitor)
-    assert heard == [1, 2]
+    assert seen == [1, 2]

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hyperlocal import _core
-from hyperlocal.solvers import dual
 from reference import dual as reference
 from reference.lifting import scores as reference_scores
 from reference.problems import (
@@ -20,9 +19,7 @@ from reference.problems import (
     every_problem,
     every_storage,
     full_matrix,
-    make_lifted,
     make_problem,
-    make_rows,
     make_written_out,
 )
 
@@ -145,50 +142,9 @@ def test_a_row_of_crammer_singer_reaches_its_optimum(loss, scores, q, cost, data
     assert_feasible(alpha, np.array([truth]), np.array([cost]), loss)
 
 
-@given(n_rows=st.integers(0, 100) | st.integers(4000, 6000), seed=st.integers(0, 100))
-def test_every_row_is_visited_once(n_rows, seed):
-    """The order of visits holds each active row once."""
-    rows = 3 * np.arange(n_rows)
-    order = dual.visit_order(rows, np.random.default_rng(seed))
-    np.testing.assert_array_equal(np.sort(order), rows)
-
-
-@given(
-    n_rows=st.integers(1, 100) | st.integers(4000, 6000),
-    share=st.floats(0.1, 1),
-    seed=st.integers(0, 100),
-)
-def test_a_share_of_the_rows_is_visited(n_rows, share, seed):
-    """No row twice, and as many as asked for, up to whole groups."""
-    rows = 3 * np.arange(n_rows)
-    order = dual.visit_order(rows, np.random.default_rng(seed), share)
-    assert len(np.unique(order)) == len(order)
-    assert set(order) <= set(rows)
-    assert share * n_rows <= len(order) <= share * n_rows + 2 * dual.NEIGHBOURS_VISITED_TOGETHER
-
-
 def test_reference_scores_are_the_lifted_scores():
     """The reference's matrix and the solver's rows are the same rows."""
     problem = make_problem()
     weights = np.random.default_rng(0).standard_normal((6, 3, 6))
     expected = reference_scores(full_matrix(problem.lifted), weights)
     np.testing.assert_allclose(problem.lifted.scores(weights), expected, atol=1e-12)
-
-
-def test_rows_side_by_side_take_turns():
-    """Where data are sorted by likeness, rows that are neighbours do not follow each other."""
-    rows = np.arange(8 * 64 * 9)
-    place = np.argsort(dual.visit_order(rows, np.random.default_rng(0), turns=64))
-    apart = np.abs(np.diff(place))[rows[:-1] % 8 != 7]  # within groups of eight
-    assert (apart == 64).all()
-
-
-@pytest.mark.parametrize(("order", "turns"), [("sorted", 64), ("random", 1)])
-def test_turns_are_for_sorted_rows(order, turns):
-    n_rows = 5000
-    X = make_rows("float32", "dense", n_rows, 2)
-    lifted = make_lifted(X, n_anchors=6)
-    if order == "sorted":
-        lifted = make_lifted(X[np.argsort(lifted.anchors[:, 0], kind="stable")], n_anchors=6)
-        lifted.anchors.sort(axis=0)
-    assert dual.turns_for(lifted) == turns

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hyperlocal import _core
 from hyperlocal.kernels import Kernel
 from hyperlocal.runtime.threads import Workers
-from hyperlocal.solvers import kernel_pegasos, pegasos
+from hyperlocal.solvers import kernel_pegasos, pegasos, visits
 from hyperlocal.solvers.kernel_pegasos import MatrixKernel, RowKernel
 from reference import pegasos as reference
 from reference.problems import every_storage, make_rows
@@ -55,17 +55,16 @@ def test_a_block_equals_single_visits(dtype, steps):
     np.testing.assert_allclose(norms, expected, rtol=1e-4)
 
 
-@pytest.mark.parametrize("sampling", pegasos.SAMPLINGS)
+@pytest.mark.parametrize("sampling", visits.SAMPLINGS)
 @pytest.mark.parametrize("block", [7, 64, 512])
-def test_epochs_equal_single_visits(monkeypatch, sampling, block):
+def test_epochs_equal_single_visits(sampling, block):
     """Blocks and tiles of any size lead to the counts of plain kernel Pegasos, same order."""
-    monkeypatch.setattr(kernel_pegasos, "ROWS_PER_BLOCK", block)
-    monkeypatch.setattr(kernel_pegasos, "ROWS_PER_TILE", 16)
     X, target, costs = make_data()
-    kernel = Kernel("rbf", gamma=0.3, constant=0.5)
-    found = solve(RowKernel(kernel, X), target, costs, sampling=sampling)
-    K, counts, steps = kernel(X, X), np.zeros((120, 3)), 0
-    orders = pegasos.visit_orders(120, sampling, np.random.default_rng(0))
+    kernel = Kernel("rbf", gamma=0.3)
+    sizes = {"rows_per_block": block, "rows_per_tile": 16}
+    found = solve(RowKernel(kernel, X, 0.5), target, costs, sampling=sampling, **sizes)
+    K, counts, steps = kernel.values(X, X) + 0.5, np.zeros((120, 3)), 0
+    orders = visits.sampled_orders(120, sampling, np.random.default_rng(0))
     for _ in range(4):
         counts, steps, _ = reference.kernel_epoch(
             K, target, costs, 3, counts, steps, next(orders), LAMBDA
@@ -81,13 +80,13 @@ def test_epochs_equal_single_visits(monkeypatch, sampling, block):
 def test_a_linear_kernel_is_linear_pegasos(dtype, storage, average):
     """With products of rows as kernel, the expansion is linear Pegasos with the same order."""
     X, target, costs = make_data(dtype=dtype, storage=storage)
-    found = solve(RowKernel(Kernel("linear", constant=0.49), X), target, costs, average=average)
+    found = solve(RowKernel(Kernel("linear"), X, 0.49), target, costs, average=average)
     problem = pegasos.PegasosProblem(
         X=X, costs=costs.astype(dtype), lambda_=LAMBDA, bias=0.7, n_columns=3, target=target,
         coupling="one_vs_rest", workers=Workers(1),
     )  # fmt: skip
     state = pegasos.PegasosState.start(problem, average)
-    orders = pegasos.visit_orders(120, "permutation", np.random.default_rng(0))
+    orders = visits.sampled_orders(120, "permutation", np.random.default_rng(0))
     for _ in range(4):
         pegasos.run_epoch(problem, state, next(orders))
     coef = found.coefficients.T @ written_out(X)[found.support]
@@ -103,17 +102,15 @@ def test_cache_and_threads_change_nothing(cache, n_jobs):
     """The result does not depend on how much is cached, nor on the threads."""
     X, target, costs = make_data()
     source = RowKernel(Kernel("rbf", gamma=0.3), X)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernel_pegasos, "ROWS_PER_TILE", 16)
-        found = solve(source, target, costs, cache_bytes=cache, n_jobs=n_jobs, max_iter=2)
-        plain = solve(source, target, costs, max_iter=2)
+    options = {"max_iter": 2, "rows_per_tile": 16}
+    found = solve(source, target, costs, cache_bytes=cache, n_jobs=n_jobs, **options)
+    plain = solve(source, target, costs, **options)
     np.testing.assert_array_equal(found.support, plain.support)
     np.testing.assert_allclose(found.coefficients, plain.coefficients, rtol=1e-12)
 
 
-def test_the_cache_keeps_its_budget(monkeypatch):
+def test_the_cache_keeps_its_budget():
     """Full tiles are cached while they fit; a cached value is computed once."""
-    monkeypatch.setattr(kernel_pegasos, "ROWS_PER_TILE", 16)
     X, target, costs = make_data()
 
     class Counting(RowKernel):
@@ -128,8 +125,8 @@ def test_the_cache_keeps_its_budget(monkeypatch):
         Counting.computed = 0
         source = Counting(Kernel("rbf", gamma=0.3), X)
         with Workers(1) as workers:
-            support = kernel_pegasos.Support(source, 3, cache, workers)
-        solve(source, target, costs, cache_bytes=cache)
+            support = kernel_pegasos.Support(source, 3, cache, workers, rows_per_tile=16)
+        solve(source, target, costs, cache_bytes=cache, rows_per_tile=16)
         counts.append(Counting.computed)
         assert support.tiles_left == min(int(cache // (120 * 16 * 8)), int(1e9) // (120 * 16 * 8))
     assert counts[0] > counts[1] > counts[2]
@@ -138,19 +135,20 @@ def test_the_cache_keeps_its_budget(monkeypatch):
 def test_a_matrix_serves_as_well_as_rows():
     """A precomputed matrix gives what computing its values gives."""
     X, target, costs = make_data()
-    K = Kernel("rbf", gamma=0.3)(X, X)
-    by_rows = solve(RowKernel(Kernel("rbf", gamma=0.3, constant=1.0), X), target, costs)
+    kernel = Kernel("rbf", gamma=0.3)
+    K = kernel.values(X, X)
+    by_rows = solve(RowKernel(kernel, X, 1.0), target, costs)
     by_matrix = solve(MatrixKernel(K, 1.0), target, costs)
     np.testing.assert_allclose(by_rows.coefficients, by_matrix.coefficients, rtol=1e-9)
 
 
 @pytest.mark.parametrize("average", [False, True])
-@pytest.mark.parametrize("sampling", pegasos.SAMPLINGS)
+@pytest.mark.parametrize("sampling", visits.SAMPLINGS)
 def test_the_gap_certifies(average, sampling):
     """The objective is that of the expansion, the optimum lies within the gap, the gap closes."""
     X, target, costs = make_data()
     kernel = Kernel("rbf", gamma=0.3)
-    K = kernel(X, X)
+    K = kernel.values(X, X)
     results = [
         solve(
             RowKernel(kernel, X), target, costs, max_iter=epochs, average=average, sampling=sampling
@@ -182,3 +180,25 @@ def test_it_stops_at_the_gap():
     stopped = solve(source, target, costs, monitor=lambda number, **facts: number == 2)
     assert stopped.stopped
     assert stopped.n_iter == 2
+
+
+@every_storage
+def test_an_expansion_is_summed_over_the_support(dtype, storage):
+    """Scores are kernel values times coefficients plus the intercept; threads play no part."""
+    X, _, _ = make_data(n_rows=1100, dtype=dtype, storage=storage)
+    support = X[:70]
+    rng = np.random.default_rng(0)
+    coefficients, intercept = (rng.normal(size=n).astype(dtype) for n in ((3, 70), 3))
+    kernel = Kernel("rbf", gamma=0.3)
+    found = []
+    for n_jobs in (1, 2):
+        with Workers(n_jobs) as workers:
+            found.append(
+                kernel_pegasos.expansion_scores(
+                    lambda rows, part: kernel.values(rows, support[part]), X, coefficients,
+                    intercept, workers,
+                )
+            )  # fmt: skip
+    np.testing.assert_array_equal(*found)
+    expected = kernel.values(X, support) @ coefficients.T + intercept
+    np.testing.assert_allclose(found[0], expected, atol=1e-4 if dtype == "float32" else 1e-12)

@@ -71,7 +71,7 @@ def test_gradients(loss, n_columns):
     """They are those of the objective."""
     problem = make_problem(loss=loss, n_columns=n_columns, weighted=True)
     descent = start(problem)
-    descent.step()
+    descent.run_epoch()
     for column in descent.columns:
         size = 1e-5
         at, gradient = column.weights, column.gradient
@@ -94,7 +94,7 @@ def test_every_step_lowers_the_objective(loss, seed, C):
     descent = start(problem)
     objectives = [descent.objective]
     while not descent.converged and len(objectives) < 100:
-        descent.step()
+        descent.run_epoch()
         objectives.append(descent.objective)
     assert (np.diff(objectives) <= 1e-12 * objectives[0]).all()
     assert descent.gap <= 1e-6 * descent.objective
@@ -102,34 +102,34 @@ def test_every_step_lowers_the_objective(loss, seed, C):
 
 @every_smooth_loss
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_few_steps_where_epochs_are_many(loss, dtype, monkeypatch):
+def test_few_steps_where_epochs_are_many(loss, dtype):
+    """Correlated features and a large C cost many epochs, and a few steps."""
     problem = hard_problem(dtype, loss=loss)
     options = {"tol": 1e-3, "max_iter": 2000}
     quick = dual.solve(problem, rng=np.random.default_rng(0), **options)
-    monkeypatch.setattr(dual, "epochs_worth_it", lambda problem: np.inf)
-    slow = dual.solve(problem, rng=np.random.default_rng(0), **options)
+    slow = dual.solve(problem, rng=np.random.default_rng(0), newton_after=np.inf, **options)
     assert quick.converged
     assert quick.n_iter < 30 < slow.n_iter
     assert quick.objective <= 1.001 * slow.objective
 
 
-def test_steps_come_when_epochs_were_too_many(monkeypatch):
+def test_steps_come_when_epochs_were_too_many():
     """The epochs so far are not lost: steps start from their variables."""
     problem = hard_problem(n_columns=1)
-    monkeypatch.setattr(dual, "epochs_worth_it", lambda problem: 40)
-    told = []
+    seen = []
     result = dual.solve(
-        problem, tol=1e-3, max_iter=2000, rng=np.random.default_rng(0),
-        monitor=lambda number, **facts: bool(told.append(number)),
+        problem, tol=1e-3, max_iter=2000, rng=np.random.default_rng(0), newton_after=40,
+        monitor=lambda number, **facts: bool(seen.append(number)),
     )  # fmt: skip
     assert result.converged
     assert 40 < result.n_iter < 70
-    assert told == list(range(1, result.n_iter + 1))
+    assert seen == list(range(1, result.n_iter + 1))
     numbers = [number for number, _, _ in result.history]
     assert numbers == sorted(set(numbers))
 
 
 def test_a_monitor_can_stop_the_steps():
+    """A stop between steps ends the run with the numbers of its weights."""
     problem = hard_problem(n_columns=1, loss="log")
     result = dual.solve(
         problem, tol=1e-9, max_iter=2000, rng=np.random.default_rng(0),
@@ -138,6 +138,29 @@ def test_a_monitor_can_stop_the_steps():
     assert result.stopped
     assert result.n_iter == 2
     assert not result.converged
+    assert result.objective == pytest.approx(problem.objective(result.weights), rel=1e-12)
+
+
+@every_smooth_loss
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n_rows", [40, 400], ids=["few rows", "many rows"])
+@pytest.mark.parametrize("newton_after", [0, 3])
+def test_the_objective_falls_with_max_iter(loss, dtype, n_rows, newton_after):
+    """Steps that are cut short leave the weights they have reached: each step lowers the objective,
+    and the gap bounds the distance to the optimum."""
+    problem = hard_problem(dtype, loss=loss, n_rows=n_rows)
+    options = {"tol": 1e-5, "newton_after": newton_after}
+    found = [
+        dual.solve(problem, max_iter=most, rng=np.random.default_rng(0), **options)
+        for most in (*range(max(1, newton_after), 12), 2000)
+    ]
+    objectives = np.array([result.objective for result in found])
+    assert (np.diff(objectives) <= 1e-5 * objectives[1:]).all()
+    assert objectives[0] > objectives[2]
+    for result in found:
+        precision = 1e-5 if dtype == "float32" else 1e-10
+        assert result.objective == pytest.approx(problem.objective(result.weights), rel=precision)
+        assert result.objective - result.duality_gap <= objectives.min() * (1 + precision)
 
 
 @pytest.mark.parametrize(
@@ -151,9 +174,11 @@ def test_some_problems_are_left_to_epochs(options):
 
 
 def test_wider_rows_wait_longer():
+    """Wide rows make steps dear: more epochs are run before them."""
     waits = [newton.epochs_worth_it(make_problem(n_rows=900, n_features=d)) for d in (2, 20, 100)]
     assert waits[0] == 0 < waits[1] < waits[2] < np.inf
 
 
 def test_few_rows_do_not_wait():
+    """Few rows span few directions, however wide they are: steps come at once."""
     assert newton.epochs_worth_it(make_problem(n_rows=50, n_features=2000)) == 0

@@ -1,14 +1,12 @@
 """Tests of hyperlocal.solvers.pegasos: compiled epochs against plain ones, where runs end."""
 
-from itertools import islice
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hyperlocal.runtime.threads import Workers
-from hyperlocal.solvers import pegasos
+from hyperlocal.solvers import pegasos, visits
 from hyperlocal.solvers.pegasos import PegasosProblem, PegasosState
 from reference import pegasos as reference
 from reference.problems import every_storage, make_rows
@@ -171,7 +169,7 @@ def test_the_ball_holds_the_optimum(kind, project):
     assert np.sqrt(largest) <= problem.radius() * 1.01
 
 
-@pytest.mark.parametrize("sampling", pegasos.SAMPLINGS)
+@pytest.mark.parametrize("sampling", visits.SAMPLINGS)
 @pytest.mark.parametrize("batch_size", [1, 10])
 def test_samplings_and_batches_lead_to_the_same_place(sampling, batch_size):
     """Every sampling and batch size approaches the same objective."""
@@ -179,19 +177,6 @@ def test_samplings_and_batches_lead_to_the_same_place(sampling, batch_size):
     best = solve(problem, max_iter=300).objective
     found = solve(problem, max_iter=100, sampling=sampling, batch_size=batch_size)
     assert best * (1 - 1e-3) <= found.objective <= 1.02 * best
-
-
-def test_orders():
-    """A permutation visits each row once, a fixed one repeats, replacement draws."""
-    orders = {
-        name: list(islice(pegasos.visit_orders(50, name, np.random.default_rng(0)), 3))
-        for name in pegasos.SAMPLINGS
-    }
-    for name in ("permutation", "fixed_permutation"):
-        assert all(sorted(order) == list(range(50)) for order in orders[name])
-    assert (orders["fixed_permutation"][0] == orders["fixed_permutation"][2]).all()
-    assert (orders["permutation"][0] != orders["permutation"][1]).any()
-    assert len(set(orders["replacement"][0])) < 50
 
 
 def test_what_is_reported_is_true():

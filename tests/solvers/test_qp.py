@@ -93,11 +93,10 @@ def test_few_iterations_do_not_converge():
 
 
 @pytest.mark.parametrize("crammer_singer", [False, True])
-def test_large_problems_are_refused(monkeypatch, crammer_singer):
+def test_large_problems_are_refused(crammer_singer):
     """Data too large to write out raise an error that names the other solver."""
-    monkeypatch.setattr(qp, "MOST_NONZEROS", 100)
     with pytest.raises(ValueError, match="use solver='dual'"):
-        solve(make_problem(crammer_singer=crammer_singer))
+        solve(make_problem(crammer_singer=crammer_singer), most_nonzeros=100)
 
 
 def test_a_missing_solver_is_named(monkeypatch):

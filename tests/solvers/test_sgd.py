@@ -173,18 +173,18 @@ def test_it_stops_when_the_objective_settles():
 
 
 def test_a_monitor_hears_of_every_epoch_and_can_stop():
-    """The monitor is told number and objective, and ends the run by returning True."""
-    heard = []
+    """The monitor gets number and objective, and ends the run by returning True."""
+    seen = []
 
     def monitor(number, objective):
-        heard.append((number, objective))
+        seen.append((number, objective))
         return number == 3
 
     found = solve(make_problem(C=30.0), tol=NEVER, monitor=monitor)
     assert found.n_iter == 3
     assert found.stopped
     assert not found.converged
-    assert heard == [(number, objective) for number, objective, _ in found.history]
+    assert seen == [(number, objective) for number, objective, _ in found.history]
 
 
 # States -------------------------------------------------------------------------------------------

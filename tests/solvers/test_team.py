@@ -9,20 +9,14 @@ from sklearn.datasets import make_classification
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.dask.partitioning import assign_rows, group_anchors, shared_rows
 from hyperlocal.data.checks import check_labelled_rows
-from hyperlocal.data.labelled import LabelledRows
-from hyperlocal.data.rows import take_rows
+from hyperlocal.data.labelled import part_of
+from hyperlocal.model.local_model import ChainSettings
 from hyperlocal.model.losses import conjugate_sums, conjugates_along, loss_values, pulls
 from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import dual
-from hyperlocal.solvers.team import (
-    Council,
-    LocalTeam,
-    Member,
-    Order,
-    best_steps,
-    solve,
-    stiffness_of,
-)
+from hyperlocal.solvers.member import LocalTeam, Member
+from hyperlocal.solvers.team import Coordinator, Order, best_steps, solve, stiffness_of
+from hyperlocal.solvers.training import Training
 
 N_ROWS = 400
 
@@ -32,13 +26,14 @@ def divided_problem(n_members, *, n_classes=2, grouped=True, dtype=np.float64, *
     X, y = make_classification(
         N_ROWS, 5, n_informative=4, n_redundant=0, n_classes=n_classes, flip_y=0.1, random_state=0
     )
-    model = LocallyLinearSVC(12, n_neighbors=3, C=0.5, random_state=0, **arguments)
+    training = Training(
+        0.5, arguments.pop("loss", "squared_hinge"), arguments.pop("multi_class", "ovr")
+    )
     rng, workers = np.random.default_rng(0), Workers()
     weights = rng.uniform(0.5, 2, N_ROWS)
-    data = check_labelled_rows(model, X.astype(dtype), y, weights)
-    model._fit_gate(data, rng, workers)
-    model._fix_lifting()
-    codes = model._encode(data.X, workers)
+    data = check_labelled_rows(LocallyLinearSVC(), X.astype(dtype), y, weights)
+    chain = ChainSettings(12, n_neighbors=3, **arguments).fit(data, rng, workers)
+    codes = chain.encode(data.X, workers)
     mass = np.bincount(codes.anchors[:, 0], minlength=12).astype(float)
     groups = rng.integers(n_members, size=N_ROWS)
     if grouped:
@@ -47,11 +42,8 @@ def divided_problem(n_members, *, n_classes=2, grouped=True, dtype=np.float64, *
     problems = []
     for member in range(n_members):
         rows = np.flatnonzero(groups == member)
-        part = LabelledRows(
-            take_rows(data.X, rows), data.target[rows], data.classes, data.sample_weight[rows]
-        )
-        problems.append(model._problem(model._lift(part.X, codes.take(rows), workers), part))
-    return model._problem(model._lift(data.X, codes, workers), data), problems
+        problems.append(training.problem(chain, part_of(data, rows), workers))
+    return training.problem(chain, data, workers), problems
 
 
 def team_of(problems, care=0.8):
@@ -86,48 +78,46 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_optimum_is_that_of_one_solver(case):
+    """Members that divide the rows reach the optimum of one solver over all rows."""
     whole, problems = divided_problem(4, **case)
     reference = dual.solve(whole, tol=1e-6, max_iter=5000, rng=np.random.default_rng(0))
     result = solve(team_of(problems), tol=1e-4, max_iter=2000, n_epochs=4)
     assert result.converged
     assert result.duality_gap <= 1e-4 * result.objective
     assert result.objective == pytest.approx(reference.objective, rel=2e-4)
-    # What the members told adds up to the objective of the weights.
+    # The losses that members computed add up to the objective of the weights.
     assert whole.objective(result.weights) == pytest.approx(result.objective, rel=1e-5)
 
 
 def test_variables_of_members_add_up_to_the_weights():
+    """The common weights are the sum of all members' variables times their rows."""
     _, problems = divided_problem(3)
     team = team_of(problems)
-    council = Council(team)
+    coordinator = Coordinator(team, tol=0.0, n_epochs=3)
     for number in range(4):
-        weights = council.weights.astype(team.dtype)
-        proposals = team.respond(weights, council.steps, 0.5 * (number > 1), 3, True)
-        council.judge(weights, proposals)
-        council.decide(proposals)
+        coordinator.ask(number, is_last=False)
+        coordinator.decide()
+    coordinator.ask(4, is_last=True)  # members take the last steps
     total = np.zeros(team.shape)
-    for member, problem, steps in zip(team.members, problems, council.steps, strict=True):
-        member._take(steps)
+    for member, problem in zip(team.members, problems, strict=True):
         problem.lifted.add(member.alpha * problem.labels, total)
-    np.testing.assert_allclose(total, council.weights, atol=1e-10)
+    np.testing.assert_allclose(total, coordinator.weights, atol=1e-10)
     dual_value = -0.5 * (total**2).sum() - sum(
         conjugate_sums(member.alpha, problem.target, problem.costs, problem.loss, False).sum()
         for member, problem in zip(team.members, problems, strict=True)
     )
-    assert dual_value <= council.objective
+    assert dual_value == pytest.approx(coordinator.dual_value)
+    assert dual_value <= coordinator.objective
 
 
 def test_the_dual_objective_never_falls():
+    """The search for steps keeps rounds safe, also where members share anchors without care."""
     _, problems = divided_problem(4, grouped=False)
-    team = team_of(problems, care=0.0)
-    council, values = Council(team), []
+    coordinator, values = Coordinator(team_of(problems, care=0.0), tol=0.0, n_epochs=2), []
     for number in range(15):
-        weights = council.weights.astype(team.dtype)
-        momentum = number / (number + 3)
-        proposals = team.respond(weights, council.steps, momentum, 2, False)
-        council.judge(weights, proposals)
-        values.append(council._dual_value)
-        council.decide(proposals)
+        coordinator.ask(number, is_last=False)
+        values.append(coordinator.dual_value)
+        coordinator.decide()
     assert (np.diff(values) >= -1e-9).all()
 
 
@@ -151,6 +141,7 @@ class LosesAMember(LocalTeam):
 
 @pytest.mark.parametrize("case", [{}, {"n_classes": 3, "multi_class": "crammer_singer"}], ids=str)
 def test_a_lost_member_costs_rounds_and_not_the_optimum(case):
+    """A member that comes back with variables at zero does not change the end."""
     whole, problems = divided_problem(3, **case)
     reference = dual.solve(whole, tol=1e-6, max_iter=5000, rng=np.random.default_rng(0))
     members = team_of(problems).members
@@ -162,6 +153,7 @@ def test_a_lost_member_costs_rounds_and_not_the_optimum(case):
 
 
 def test_a_monitor_sees_rounds_and_can_stop():
+    """The monitor is called after each round with its facts, and ends the run."""
     _, problems = divided_problem(2)
     seen = []
 
@@ -176,6 +168,7 @@ def test_a_monitor_sees_rounds_and_can_stop():
 
 
 def test_rounds_end_at_max_iter():
+    """Without convergence the last round is the one asked for."""
     _, problems = divided_problem(2)
     result = solve(team_of(problems), tol=0.0, max_iter=5, n_epochs=4)
     assert (result.n_iter, result.converged, result.stopped) == (5, False, False)
@@ -184,6 +177,7 @@ def test_rounds_end_at_max_iter():
 @settings(deadline=None, max_examples=50)
 @given(st.integers(1, 5), st.integers(0, 10_000))
 def test_steps_are_the_best_in_the_box(n_members, seed):
+    """No step can be moved within [0, 1] to raise the objective."""
     rng = np.random.default_rng(seed)
     changes = rng.standard_normal((n_members, 6))
     quadratic = (changes @ changes.T + 1e-3 * np.eye(n_members))[None]
@@ -197,6 +191,7 @@ def test_steps_are_the_best_in_the_box(n_members, seed):
 
 
 def test_full_care_makes_whole_steps_safe():
+    """Stiff members, each by itself, count at least the curvature of all together."""
     rng = np.random.default_rng(0)
     masses = rng.random((4, 7)) * (rng.random((4, 7)) < 0.7)
     stiffness = stiffness_of(masses, 1.0)
@@ -208,6 +203,7 @@ def test_full_care_makes_whole_steps_safe():
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "log"])
 def test_conjugates_and_pulls_meet_their_losses(loss):
+    """Losses and conjugates add up to minus the product where a variable is the pull."""
     margins = np.array([[-1.5], [0.3], [0.9], [2.0]])
     costs = np.array([1.0, 2.0, 0.5, 1.5])
     alpha = costs[:, None] * pulls(loss, margins)
@@ -220,6 +216,7 @@ def test_conjugates_and_pulls_meet_their_losses(loss):
 @pytest.mark.parametrize("joint", [False, True])
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "log"])
 def test_conjugates_along_a_path(loss, joint):
+    """The three sums along a path are those of its start, middle and end."""
     rng = np.random.default_rng(0)
     n_rows = 20_000  # more than a block
     costs, target = rng.uniform(0.5, 2, n_rows), rng.integers(3, size=n_rows)

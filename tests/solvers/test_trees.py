@@ -287,7 +287,7 @@ def test_the_last_epochs_are_hard():
 
 
 def test_a_monitor_stops_a_run():
-    """A run ends with the epoch at which the monitor says so."""
+    """A run ends with the epoch at which the monitor asks to stop."""
     result = run(make_problem(), monitor=lambda number, loss: number == 3)
     assert (result.n_iter, result.stopped, len(result.history)) == (3, True, 3)
 

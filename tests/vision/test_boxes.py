@@ -20,7 +20,7 @@ some_boxes = st.lists(
 
 @given(boxes=some_boxes, limit=st.sampled_from([0.0, 0.3, 0.7]))
 def test_suppression(boxes, limit):
-    """Kept boxes do not overlap too much; each other one overlaps a better one that is kept."""
+    """Boxes that remain overlap little; each other box overlaps one of them with a higher score."""
     boxes = np.array([[t, left, t + h, left + w] for t, left, h, w in boxes], float)
     scores = np.random.default_rng(len(boxes)).permutation(len(boxes))
     kept = suppress_overlaps(boxes, scores, limit)

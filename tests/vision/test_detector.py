@@ -40,7 +40,7 @@ def test_it_finds_larger_objects():
 
 
 def test_hard_negatives_are_added():
-    """Each round adds negatives that were taken for objects; none overlaps an object."""
+    """Each round adds negatives that were classified as objects; none overlaps an object."""
     lenient = fitted(threshold=-10.0, negatives_per_image=5)
     assert lenient.n_negatives_[0] == 20
     assert 20 < lenient.n_negatives_[1] <= 40
@@ -86,14 +86,14 @@ def test_seeds_decide():
     ],
 )
 def test_what_is_refused(options, images, boxes, message):
-    """What cannot work is told by name."""
+    """Errors name the argument."""
     images = [make_picture()[0]] if images == 1 else images
     with pytest.raises(ValueError, match=message):
         detector(**options).fit(images, boxes)
 
 
 def test_a_missing_scikit_image_is_told(monkeypatch):
-    """Without its extra, the detector says what to install."""
+    """Without scikit-image, the error says what to install."""
     monkeypatch.setitem(sys.modules, "skimage.feature", None)
     with pytest.raises(ImportError, match=r"hyperlocal\[vision\]"):
         fitted()

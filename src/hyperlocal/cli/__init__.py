@@ -1,14 +1,11 @@
-"""The command line: ``hyperlocal compare | fit | predict | score | explain | reproduce | info``.
+"""The command line: ``hyperlocal compare | fit | predict | score | explain | info``.
 
 Results go to stdout, everything else to stderr. Exit codes: 0; 1 for a failure, such as a file that
 cannot be read or nothing that could be measured; 2 for bad usage; 130 after Ctrl-C; 141 if the
-reader of a pipe went away.
+reader of a pipe has closed it.
 
 A subcommand is one function that takes the parsed arguments and returns an exit code, and one that
-declares its arguments; both stand in ``COMMANDS``. Heavy modules are imported inside the functions,
-so that ``--help`` is quick.
-
-One way through the files: options, progress → model_file → commands → here.
+declares its arguments; both stand in ``COMMANDS``.
 """
 
 from __future__ import annotations
@@ -16,10 +13,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from . import compare, explain, fit, info, predict, reproduce, score
-from .options import Command, UsageError, own_version
+from .. import __version__
+from . import compare, explain, fit, info, predict, score
+from .options import Command, UsageError
 
 FAILURE = 1
 BAD_USAGE = 2
@@ -32,7 +30,6 @@ COMMANDS: dict[str, Command] = {
     "predict": predict.COMMAND,
     "score": score.COMMAND,
     "explain": explain.COMMAND,
-    "reproduce": reproduce.COMMAND,
     "info": info.COMMAND,
 }
 
@@ -51,42 +48,43 @@ def main(argv: Sequence[str] | None = None) -> int:
     >>> main(["compare", "no-such-file.csv"])
     1
     """
-    arguments = build_parser().parse_args(argv)
+    return run_command(
+        "hyperlocal", "Local and locally linear support vector machines.", COMMANDS, argv
+    )
+
+
+def run_command(
+    program: str, description: str, commands: Mapping[str, Command], argv: Sequence[str] | None
+) -> int:
+    """Run the subcommand that the arguments name; an error is one line on stderr."""
+    arguments = build_parser(program, description, commands).parse_args(argv)
     _tolerate_narrow_encodings()
     try:
-        code = COMMANDS[arguments.command].run(arguments)
+        code = commands[arguments.command].run(arguments)
         sys.stdout.flush()
         return code
-    except UsageError as error:
-        return _report(arguments.command, error, BAD_USAGE)
     except BrokenPipeError:
-        # Python would complain when it flushes stdout at exit.
+        # Otherwise Python would write an error message when it flushes stdout at exit.
         with open(os.devnull, "w") as nowhere:
             os.dup2(nowhere.fileno(), sys.stdout.fileno())
         return BROKEN_PIPE
     except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
-        return _report(arguments.command, error, FAILURE)
+        reason = " ".join(str(error).split()) or type(error).__name__
+        print(f"{program} {arguments.command}: error: {reason}", file=sys.stderr)
+        return BAD_USAGE if isinstance(error, UsageError) else FAILURE
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
 
 
-def _report(command: str, error: Exception, code: int) -> int:
-    """Print an error in one line."""
-    reason = " ".join(str(error).split()) or type(error).__name__
-    print(f"hyperlocal {command}: error: {reason}", file=sys.stderr)
-    return code
-
-
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands."""
-    parser = argparse.ArgumentParser(
-        prog="hyperlocal",
-        description="Locally linear support vector machines.",
-    )
-    parser.add_argument("--version", action="version", version=f"hyperlocal {own_version()}")
+def build_parser(
+    program: str, description: str, commands: Mapping[str, Command]
+) -> argparse.ArgumentParser:
+    """Return the parser of all subcommands."""
+    parser = argparse.ArgumentParser(prog=program, description=description)
+    parser.add_argument("--version", action="version", version=f"hyperlocal {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, command in COMMANDS.items():
+    for name, command in commands.items():
         subparser = subparsers.add_parser(name, help=command.help, description=command.help)
         command.add_arguments(subparser)
     return parser

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from ..compare.run import explain_row
+from .model_file import load
 from .options import Command, add_model_and_data, print_json
 
 
@@ -35,38 +37,40 @@ def _row_numbers(text: str) -> list[int]:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from ..compare.report import explain_row
-    from .model_file import load
-
     stored = load(arguments.model)
     if not hasattr(stored.model, "explain"):
         raise ValueError(
             f"{arguments.model}: {stored.about.method} has no exact explanation; fit a locally "
-            "linear model, e.g. --method local-linear"
+            "linear model, e.g. --method locally-linear"
         )
-    rows = stored.read(arguments.data)
-    n_rows = rows.X.shape[0]
-    outside = [number for number in arguments.rows if not 0 <= number < n_rows]
+    X = stored.read(arguments.data).X
+    outside = [number for number in arguments.rows if not 0 <= number < X.shape[0]]
     if outside:
         raise ValueError(
-            f"--rows: no row {outside[0]}; {arguments.data} has rows 0 to {n_rows - 1}"
+            f"--rows: no row {outside[0]}; {arguments.data} has rows 0 to {X.shape[0] - 1}"
         )
     explanations = {}
     for number in arguments.rows:
-        (block,) = stored.blocks(rows.X[number : number + 1])
+        (block,) = stored.blocks(X[number : number + 1])
         explanations[number] = explain_row(
             stored.model, stored.pipeline[:-1].transform(block), stored.feature_names
         )
     if arguments.json:
         print_json([_as_dict(number, one) for number, one in explanations.items()])
-        return 0
-    texts = (f"row {number}: {explanation}" for number, explanation in explanations.items())
-    print("\n\n".join(texts))
+    else:
+        print("\n\n".join(f"row {number}: {one}" for number, one in explanations.items()))
     return 0
 
 
 def _as_dict(number: int, explanation: Any) -> dict[str, Any]:
     names = [str(name) for name in explanation.feature_names]
+    columns = zip(
+        explanation.classes.tolist(),
+        explanation.scores.tolist(),
+        explanation.intercepts.tolist(),
+        explanation.contributions.tolist(),
+        strict=True,
+    )
     return {
         "row": number,
         "prediction": explanation.prediction,
@@ -75,15 +79,9 @@ def _as_dict(number: int, explanation: Any) -> dict[str, Any]:
                 "class": label,
                 "score": score,
                 "intercept": intercept,
-                "contributions": dict(zip(names, contributions.tolist(), strict=True)),
+                "contributions": dict(zip(names, contributions, strict=True)),
             }
-            for label, score, intercept, contributions in zip(
-                explanation.classes.tolist(),
-                explanation.scores.tolist(),
-                explanation.intercepts.tolist(),
-                explanation.contributions,
-                strict=True,
-            )
+            for label, score, intercept, contributions in columns
         ],
         "anchors": explanation.anchors,
         "anchor_weights": explanation.anchor_weights,

@@ -8,9 +8,15 @@ import os
 import time
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
-from .compare import pick
+import numpy as np
+
+from ..compare import METHODS, Method
+from ..compare.run import check_labels, check_whole, is_too_large_to_be_dense, rows_for
+from ..datasets import RawRows, is_sparse, read_raw, stream
+from .model_file import About, StoredModel, about_rows, make_pipeline, save
 from .options import (
     FORMATS,
     TARGET_HELP,
@@ -19,17 +25,15 @@ from .options import (
     add_output_switches,
     add_seed_and_jobs,
     add_stream_switches,
+    check_folder,
     check_stream_switches,
+    methods_named,
     print_json,
     say,
 )
 from .progress import steps
 
-if TYPE_CHECKING:
-    from ..compare.report import Contender
-    from .model_file import About
-
-DEFAULT_METHOD, DEFAULT_METHOD_FOR_SPARSE_ROWS = "local-quadratic", "local-linear"
+DEFAULT_METHOD, DEFAULT_METHOD_FOR_SPARSE_ROWS = "locally-linear", "locally-linear-identity"
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,8 +49,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--method",
         metavar="KEY",
-        help="one of the methods of hyperlocal compare (default: local-quadratic, or local-linear "
-        "for LIBSVM files)",
+        help=f"one of the methods of hyperlocal compare (default: {DEFAULT_METHOD}, or "
+        f"{DEFAULT_METHOD_FOR_SPARSE_ROWS} for LIBSVM files)",
     )
     parser.add_argument(
         "--set",
@@ -73,83 +77,74 @@ def _setting(text: str) -> tuple[str, Any]:
         return name.strip(), value  # a word, such as hinge
 
 
+@dataclass(frozen=True)
+class Task:
+    """A pipeline and how to fit it to the rows of a file."""
+
+    method: Method
+    pipeline: Any
+    about: About
+    kind: str  #: what to say of the rows besides their number
+    fit: Callable[[], Any]
+
+
 def _run(arguments: argparse.Namespace) -> int:
-    import numpy as np
-
-    from ..compare.report import MAX_DENSE_NUMBERS, check_labels, contenders, rows_for
-    from ..datasets import is_sparse, read_raw
-    from .model_file import StoredModel, about_rows, make_pipeline, save
-
-    folder = os.path.dirname(arguments.output) or "."
-    if not os.path.isdir(folder):
-        raise ValueError(f"--output: no folder {folder!r}; make it first")
+    check_folder("--output", os.path.dirname(arguments.output))
     check_stream_switches(arguments)
-    available = contenders(seed=arguments.seed, n_jobs=arguments.jobs)
     if arguments.method is not None:
-        pick([arguments.method], available)
-    if arguments.stream:
-        contender, pipeline, about, seconds = _fit_stream(arguments, available)
-    else:
-        rows = read_raw(arguments.data, target=arguments.target)
-        if rows.y is None:
-            raise ValueError(f"{arguments.data}: no labels; store them as y beside X")
-        check_labels(rows.name, rows.y)
-        sparse = is_sparse(rows.X)
-        contender = _contender(arguments, available, sparse)
-        if contender.needs_dense and sparse and np.prod(rows.X.shape) > MAX_DENSE_NUMBERS:
-            raise ValueError(
-                f"--method: {contender.key} needs dense rows, and these are too many to be made "
-                "dense; choose another, e.g. local-linear"
-            )
-        pipeline = make_pipeline(rows, _make_model(contender, dict(arguments.set)))
-        n_classes = len(set(rows.y.tolist()))
-        _say_size(arguments, rows.name, rows.X.shape[0], rows.X.shape[1], f"{n_classes} classes")
-        X = rows_for(rows.X, contender.needs_dense)
-        seconds = _watched(arguments, contender.name, lambda: pipeline.fit(X, rows.y))
-        about = about_rows(rows, contender.key, contender.needs_dense)
-    save(StoredModel(pipeline, about), arguments.output)
+        methods_named([arguments.method])  # an unknown one is an error before the file is read
+    task = _task_of_stream(arguments) if arguments.stream else _task(arguments)
+    method, about = task.method, task.about
+    size = f"{about.n_rows:,} rows, {about.n_columns:,} columns, {task.kind}"
+    say(f"{about.data}: {size}", quiet=arguments.quiet)
+    seconds = _timed(task, quiet=arguments.quiet)
+    save(StoredModel(task.pipeline, about), arguments.output)
+    n_bytes = os.path.getsize(arguments.output)
     if arguments.json:
         print_json(
             {
                 "model": arguments.output,
-                "method": contender.key,
+                "method": method.key,
                 "data": about.data,
                 "n_rows": about.n_rows,
                 "n_columns": about.n_columns,
                 "fit_seconds": seconds,
-                "bytes": os.path.getsize(arguments.output),
+                "bytes": n_bytes,
             }
         )
     else:
-        size = os.path.getsize(arguments.output)
-        say(f"wrote {arguments.output} ({size:,} bytes, {seconds:.2f} s)", quiet=arguments.quiet)
+        say(f"wrote {arguments.output} ({n_bytes:,} bytes, {seconds:.2f} s)", quiet=arguments.quiet)
     return 0
 
 
-def _fit_stream(
-    arguments: argparse.Namespace, available: list[Contender]
-) -> tuple[Contender, Any, About, float]:
-    """Fit to blocks of a file: one reading for the scales, one for the model."""
-    from ..datasets import is_sparse, stream
-    from .model_file import about_rows, make_pipeline
+def _task(arguments: argparse.Namespace) -> Task:
+    """Fit to all rows at once."""
+    rows = read_raw(arguments.data, target=arguments.target)
+    y = _labels(arguments, rows)
+    n_classes = len(check_labels(rows.name, y))
+    method, model = _method_and_model(arguments, rows)
+    if method.needs_dense and is_too_large_to_be_dense(rows.X):
+        raise ValueError(
+            f"--method: {method.key} needs dense rows, and these are too many to be made "
+            f"dense; choose another, e.g. {DEFAULT_METHOD_FOR_SPARSE_ROWS}"
+        )
+    pipeline = make_pipeline(rows, model)
+    X = rows_for(rows.X, method.needs_dense)
+    about = about_rows(rows, method.key, method.needs_dense, rows.X.shape[0])
+    return Task(method, pipeline, about, f"{n_classes} classes", lambda: pipeline.fit(X, y))
 
+
+def _task_of_stream(arguments: argparse.Namespace) -> Task:
+    """Fit to blocks of a file: it is read once for the scales, and once for the model."""
     rows = stream(arguments.data, arguments.target, cache=arguments.folder)
     head = next(rows.raw_blocks())
-    if head.y is None:
-        raise ValueError(f"{arguments.data}: no labels; store them as y beside X")
-    contender = _contender(arguments, available, is_sparse(head.X))
-    model = _make_model(contender, dict(arguments.set))
+    check_whole(rows.name, _labels(arguments, head))
+    method, model = _method_and_model(arguments, head)
     if not hasattr(model, "fit_stream"):
-        able = [one.key for one in available if hasattr(one.make(), "fit_stream")]
+        able = [key for key, one in METHODS.items() if _can_stream(one)]
         raise UsageError(
-            f"--stream: {contender.key} needs all rows at once; choose {' or '.join(able)}"
+            f"--stream: {method.key} needs all rows at once; choose {' or '.join(able)}"
         )
-    if head.y.dtype.kind == "f":
-        raise ValueError(
-            f"{rows.name}: the labels are not whole numbers (e.g. {head.y[0]}); these are "
-            "classifiers, so is the target the right column?"
-        )
-    _say_size(arguments, rows.name, rows.n_rows, head.X.shape[1], "read in blocks")
     pipeline = make_pipeline(head, model, rows.categories)
     encode, scale = pipeline[:-2], pipeline[-2]
     if len(encode):
@@ -166,50 +161,45 @@ def _fit_stream(
             folder=arguments.folder,
         )
 
-    seconds = _watched(arguments, contender.name, fit)
-    about = about_rows(head, contender.key, contender.needs_dense, rows.n_rows)
-    return contender, pipeline, about, seconds
+    about = about_rows(head, method.key, method.needs_dense, rows.n_rows)
+    return Task(method, pipeline, about, "read in blocks", fit)
 
 
-def _contender(
-    arguments: argparse.Namespace, available: list[Contender], sparse: bool
-) -> Contender:
-    default = DEFAULT_METHOD_FOR_SPARSE_ROWS if sparse else DEFAULT_METHOD
-    (contender,) = pick([arguments.method or default], available)
-    return contender
+def _can_stream(method: Method) -> bool:
+    return method.is_ours and hasattr(method.make(0, None), "fit_stream")
 
 
-def _say_size(
-    arguments: argparse.Namespace, name: str, n_rows: int, n_columns: int, what: str
-) -> None:
-    say(f"{name}: {n_rows:,} rows, {n_columns:,} columns, {what}", quiet=arguments.quiet)
+def _labels(arguments: argparse.Namespace, rows: RawRows) -> np.ndarray:
+    if rows.y is None:
+        raise ValueError(f"{arguments.data}: no labels; store them as y beside X")
+    return rows.y
 
 
-def _watched(arguments: argparse.Namespace, name: str, fit: Callable[[], Any]) -> float:
-    """Fit with progress; warnings become messages. Returns the seconds."""
-    with (
-        steps(1, quiet=arguments.quiet) as begin,
-        warnings.catch_warnings(record=True) as caught,
-    ):
-        warnings.simplefilter("always")
-        begin(name)
-        start = time.perf_counter()
-        fit()
-        seconds = time.perf_counter() - start
-    for message in dict.fromkeys(str(warning.message) for warning in caught):
-        say(f"warning: {' '.join(message.split())}", quiet=arguments.quiet)
-    return seconds
-
-
-def _make_model(contender: Contender, settings: dict[str, Any]) -> Any:
-    model = contender.make()
+def _method_and_model(arguments: argparse.Namespace, rows: RawRows) -> tuple[Method, Any]:
+    """The method asked for, or the default for such rows, with the settings asked for."""
+    default = DEFAULT_METHOD_FOR_SPARSE_ROWS if is_sparse(rows.X) else DEFAULT_METHOD
+    (method,) = methods_named([arguments.method or default])
+    model, settings = method.make(arguments.seed, arguments.jobs), dict(arguments.set)
     unknown = sorted(set(settings) - set(model.get_params()))
     if unknown:
         raise UsageError(
-            f"--set: {contender.key} has no argument {', '.join(unknown)}; it has "
+            f"--set: {method.key} has no argument {', '.join(unknown)}; it has "
             f"{', '.join(sorted(model.get_params(deep=False)))}"
         )
-    return model.set_params(**settings)
+    return method, model.set_params(**settings)
+
+
+def _timed(task: Task, *, quiet: bool) -> float:
+    """Fit with progress; warnings become messages. Returns the seconds."""
+    with steps(1, quiet=quiet) as begin, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        begin(task.method.label)
+        start = time.perf_counter()
+        task.fit()
+        seconds = time.perf_counter() - start
+    for message in dict.fromkeys(str(warning.message) for warning in caught):
+        say(f"warning: {' '.join(message.split())}", quiet=quiet)
+    return seconds
 
 
 COMMAND = Command(

@@ -6,7 +6,10 @@ import argparse
 import os
 from typing import Any
 
-from .options import Command, own_version, print_facts, print_json
+from ..export.sizes import count_numbers
+from ..runtime.versions import installation
+from .model_file import load
+from .options import Command, print_facts, print_json
 
 CLASSES_SHOWN = 10
 
@@ -16,13 +19,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "model",
         nargs="?",
         metavar="MODEL",
-        help="a file that hyperlocal fit wrote (default: tell versions and platform)",
+        help="a file that hyperlocal fit wrote (default: print versions and platform)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    facts = _installation() if arguments.model is None else _model_facts(arguments.model)
+    facts = installation() if arguments.model is None else _model_facts(arguments.model)
     if arguments.json:
         print_json({name.replace(" ", "_"): value for name, value in facts.items()})
     else:
@@ -30,32 +33,7 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _installation() -> dict[str, Any]:
-    import platform
-    from importlib.metadata import version
-
-    return {
-        "hyperlocal": own_version(),
-        **{package: version(package) for package in ("numpy", "scipy", "scikit-learn")},
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "cores": os.cpu_count(),
-        "compiled core": _core_in_use(),
-    }
-
-
-def _core_in_use() -> str:
-    try:
-        from .._core import INSTRUCTION_SET
-    except ImportError as error:
-        return f"missing ({error})"
-    return INSTRUCTION_SET
-
-
 def _model_facts(path: str) -> dict[str, Any]:
-    from ..export.sizes import count_numbers
-    from .model_file import load
-
     stored = load(path)
     about, model = stored.about, stored.model
     facts = {
@@ -90,7 +68,7 @@ def _in_words(value: Any) -> str:
 
 
 COMMAND = Command(
-    "tell versions, platform and the compiled core in use, or what a model file holds",
+    "print versions, platform and the compiled core in use, or what a model file holds",
     _add_arguments,
     _run,
 )

@@ -10,14 +10,18 @@ from __future__ import annotations
 import os
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder
 
+from .. import __version__
+from ..compare.run import make_scaler
 from ..datasets import RawRows, is_sparse, read_raw, stream
 from ..export import TRUSTED_TYPES
-from .options import own_version
 from .progress import steps
 
 FORMAT = "hyperlocal model 1"
@@ -31,7 +35,7 @@ TRUSTED = [*TRUSTED_TYPES, *SPARSE_ROWS]
 class About:
     """What a model was made from."""
 
-    method: str  #: key of the contender, or the name of the class
+    method: str  #: its key in the registry
     hyperlocal: str  #: version that wrote it
     data: str  #: name of the training data
     n_rows: int  #: number of training rows
@@ -79,7 +83,7 @@ class StoredModel:
                 f"{path}: {X.shape[1]} features, but the model was fitted to {width} (of "
                 f"{self.about.data}); give rows with the same features"
             )
-        return RawRows(**{**vars(rows), "X": X})
+        return replace(rows, X=X)
 
     def blocks(self, X: Any) -> Iterator[Any]:
         """The rows in pieces of bounded size, as the pipeline takes them."""
@@ -107,16 +111,11 @@ def make_pipeline(rows: RawRows, model: Any, categories: Sequence[np.ndarray] | 
     """One-hot encoding of text, scaling, and the model, not fitted.
 
     Sparse rows are scaled to a largest absolute value of one, which keeps zeros; dense ones, and
-    encoded text too, to mean zero and variance one, as
-    :func:`hyperlocal.compare.report.prepare` does.
+    encoded text too, to mean zero and variance one.
     ``categories`` are those of the text columns, where these rows are only some of all.
     """
-    from sklearn.compose import ColumnTransformer
-    from sklearn.pipeline import Pipeline
-    from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
-
     if is_sparse(rows.X):
-        return Pipeline([("scale", MaxAbsScaler()), ("model", model)])
+        return Pipeline([("scale", make_scaler(rows.X)), ("model", model)])
     texts = list(rows.text_columns)
     numbers = [j for j in range(rows.X.shape[1]) if j not in rows.text_columns]
     # A category that training did not see is encoded as none of those that it saw.
@@ -126,16 +125,16 @@ def make_pipeline(rows: RawRows, model: Any, categories: Sequence[np.ndarray] | 
         [("numbers", "passthrough", numbers), ("categories", one_hot, texts)],
         verbose_feature_names_out=False,
     )
-    return Pipeline([("encode", encode), ("scale", StandardScaler()), ("model", model)])
+    return Pipeline([("encode", encode), ("scale", make_scaler(rows.X)), ("model", model)])
 
 
-def about_rows(rows: RawRows, method: str, needs_dense: bool, n_rows: int | None = None) -> About:
-    """What there is to say of a model fitted to these rows, or to ``n_rows`` like them."""
+def about_rows(rows: RawRows, method: str, needs_dense: bool, n_rows: int) -> About:
+    """What a model was made from that is fitted to ``n_rows`` rows such as these."""
     return About(
         method=method,
-        hyperlocal=own_version(),
+        hyperlocal=__version__,
         data=rows.name,
-        n_rows=int(rows.X.shape[0]) if n_rows is None else n_rows,
+        n_rows=n_rows,
         n_columns=int(rows.X.shape[1]),
         columns=None if rows.columns is None else list(rows.columns),
         target=rows.target,

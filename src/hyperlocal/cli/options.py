@@ -6,9 +6,11 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from ..compare import Method, pick_methods
 
 
 class UsageError(ValueError):
@@ -22,16 +24,6 @@ class Command:
     help: str
     add_arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], int]
-
-
-def own_version() -> str:
-    """The version that is installed."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("hyperlocal")
-    except PackageNotFoundError:
-        return "(not installed)"
 
 
 # Arguments ----------------------------------------------------------------------------------------
@@ -50,7 +42,13 @@ def add_model_and_data(parser: argparse.ArgumentParser, *, target_help: str | No
 
 def add_seed_and_jobs(parser: argparse.ArgumentParser) -> None:
     """``--seed`` and ``--jobs``."""
-    parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="(default: 0)")
+    parser.add_argument(
+        "--seed",
+        type=_seed,
+        default=0,
+        metavar="N",
+        help="seed of everything that is random (default: 0)",
+    )
     parser.add_argument(
         "--jobs",
         type=jobs,
@@ -77,13 +75,26 @@ def add_stream_switches(parser: argparse.ArgumentParser, what: str) -> None:
 
 
 def check_stream_switches(arguments: argparse.Namespace) -> None:
-    """Raise where ``--folder`` is no folder, or has nothing to do."""
+    """Raise where ``--folder`` is no folder, or is given without ``--stream``."""
     if arguments.folder is None:
         return
     if not arguments.stream:
         raise UsageError("--folder: goes with --stream")
-    if not os.path.isdir(arguments.folder):
-        raise ValueError(f"--folder: no folder {arguments.folder!r}; make it first")
+    check_folder("--folder", arguments.folder)
+
+
+def check_folder(option: str, folder: str) -> None:
+    """Raise before the work, rather than after it, where there is no such folder."""
+    if not os.path.isdir(folder or "."):
+        raise ValueError(f"{option}: no folder {folder!r}; make it first")
+
+
+def methods_named(keys: Iterable[str]) -> list[Method]:
+    """The methods with these keys; an unknown one is bad usage."""
+    try:
+        return pick_methods(keys)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 def fraction(text: str) -> float:
@@ -118,7 +129,7 @@ def comma_separated(text: str) -> list[str]:
 
 
 def say(text: str, *, quiet: bool) -> None:
-    """A message to whoever watches."""
+    """Print a message to stderr, unless ``quiet``."""
     if not quiet:
         print(text, file=sys.stderr, flush=True)
 

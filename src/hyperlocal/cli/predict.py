@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from .model_file import StoredModel, load
 from .options import (
     Command,
     UsageError,
@@ -36,8 +37,6 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from .model_file import load
-
     check_stream_switches(arguments)
     if arguments.stream and arguments.json:
         raise UsageError("--json: holds all predictions at once; leave out --json or --stream")
@@ -77,7 +76,7 @@ def _writable(path: str | None) -> Iterator[Any]:
         yield file
 
 
-def _scores(stored: Any, X: Any, *, quiet: bool) -> dict[str, Any]:
+def _scores(stored: StoredModel, X: Any, *, quiet: bool) -> dict[str, Any]:
     """Scores by class; of two classes only the second has one."""
     method = getattr(stored.pipeline, "decision_function", None)
     if method is None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+import numpy as np
+
+from .model_file import load
 from .options import TARGET_HELP, Command, add_model_and_data, add_output_switches, print_json
 
 
@@ -15,10 +18,6 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    import numpy as np
-
-    from .model_file import load
-
     stored = load(arguments.model)
     rows = stored.read(arguments.data, target=arguments.target or stored.about.target)
     if rows.y is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import colorsys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from math import ceil, floor, log10
@@ -14,7 +14,7 @@ from sklearn.decomposition import PCA
 
 from ..datasets import is_sparse
 from .png import data_url
-from .report import Experiment, Outcome, Row
+from .run import Experiment, Outcome, Row
 
 GRID_WIDTH, GRID_HEIGHT = 120, 90  # pixels of the decision regions
 POINTS_SHOWN = 250
@@ -22,31 +22,31 @@ ROWS_FOR_AXES = 5_000
 MAX_NUMBERS = 2**24  # of rows that are made dense to draw a picture
 REGION_ALPHA = 90
 LABEL_RADIUS = 10  # of the numbers beside the points
-# Told apart by most eyes, on white and on black; from Okabe and Ito, without black.
-COLOURS = [
+# Most people can tell these apart, on white and on black; from Okabe and Ito, without black.
+COLORS = [
     (0, 114, 178), (230, 159, 0), (0, 158, 115), (204, 121, 167), (213, 94, 0), (86, 180, 233),
     (240, 228, 66), (120, 94, 240), (150, 150, 150), (148, 80, 40),
 ]  # fmt: skip
 
 
-def class_colours(n_classes: int) -> list[tuple[int, int, int]]:
-    """A colour for each class; more than ten go round the circle of hues."""
-    if n_classes <= len(COLOURS):
-        return COLOURS[:n_classes]
+def class_colors(n_classes: int) -> list[tuple[int, int, int]]:
+    """A color for each class; more than ten go round the circle of hues."""
+    if n_classes <= len(COLORS):
+        return COLORS[:n_classes]
     hues = (colorsys.hls_to_rgb(j / n_classes, 0.55, 0.65) for j in range(n_classes))
     return [(round(255 * r), round(255 * g), round(255 * b)) for r, g, b in hues]
 
 
-def css_colour(colour: tuple[int, int, int]) -> str:
-    """A colour as style sheets write it."""
-    return "#{:02x}{:02x}{:02x}".format(*colour)
+def css_color(color: tuple[int, int, int]) -> str:
+    """A color as style sheets write it."""
+    return "#{:02x}{:02x}{:02x}".format(*color)
 
 
 # Error against time -------------------------------------------------------------------------------
 
 
 def pareto_front(rows: Sequence[Row]) -> list[int]:
-    """Numbers of the rows that no other beats in both error and time, the fastest first."""
+    """Numbers of the rows than which no other has a lower error and time, the fastest first."""
     measured = [j for j, row in enumerate(rows) if row.accuracy is not None]
     measured.sort(key=lambda j: (rows[j].predict_microseconds or 0, -(rows[j].accuracy or 0)))
     front: list[int] = []
@@ -56,60 +56,87 @@ def pareto_front(rows: Sequence[Row]) -> list[int]:
     return front
 
 
+@dataclass(frozen=True)
+class _Axes:
+    """From figures to places: powers of ten across, errors in % upwards."""
+
+    first: int  #: power of ten at the left
+    last: int  #: and at the right
+    ticks: list[float]  #: errors, from zero up
+
+    width, height = 480, 340
+    left, right, top, bottom = 52, 20, 16, 48
+
+    def at(self, power: float, error: float) -> tuple[float, float]:
+        """Where a point stands in the picture."""
+        part = (power - self.first) / (self.last - self.first)
+        across = self.left + part * (self.width - self.left - self.right)
+        up = error / self.ticks[-1] * (self.height - self.top - self.bottom)
+        return across, self.height - self.bottom - up
+
+    def lines(self) -> Iterator[str]:
+        """Grid, numbers and names of the axes."""
+        for tick in self.ticks:
+            (x0, y), (x1, _) = self.at(self.first, tick), self.at(self.last, tick)
+            yield f'<path class="grid" d="M{x0:.1f} {y:.1f}H{x1:.1f}"/>'
+            yield _text("tick", x0 - 8, y + 4, f"{tick:g}", anchor="end")
+        for power in range(self.first, self.last + 1):
+            (x, y0), (_, y1) = self.at(power, 0), self.at(power, self.ticks[-1])
+            yield f'<path class="grid" d="M{x:.1f} {y0:.1f}V{y1:.1f}"/>'
+            yield _text("tick", x, y0 + 18, f"{10.0**power:g}")
+        middle = (self.left + self.width - self.right) / 2
+        yield _text("axis", middle, self.height - 8, "prediction time, µs per row")
+        yield (
+            f'<text class="axis" transform="translate(14 {(self.height - self.bottom) / 2:.0f}) '
+            'rotate(-90)" text-anchor="middle">test error, %</text>'
+        )
+
+
+def _text(kind: str, x: float, y: float, text: str, *, anchor: str = "middle") -> str:
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{text}</text>'
+
+
 def pareto_chart(rows: Sequence[Row]) -> str:
     """Error (per cent) against microseconds per predicted row (logarithmic)."""
-    width, height, left, right, top, bottom = 480, 340, 52, 20, 16, 48
-    places = [
-        (j, log10(max(row.predict_microseconds or 0, 1e-3)), 100 * (1 - row.accuracy))
+    figures = {
+        j: (log10(max(row.predict_microseconds or 0, 1e-3)), 100 * (1 - row.accuracy))
         for j, row in enumerate(rows)
         if row.accuracy is not None
-    ]
-    if not places:
+    }
+    if not figures:
         return "<p>No method could be measured.</p>"
-    first, last = floor(min(x for _, x, _ in places)), ceil(max(x for _, x, _ in places))
-    last = max(last, first + 1)
-    ticks = _nice_ticks(max(error for _, _, error in places))
-
-    def at(x: float, error: float) -> tuple[float, float]:
-        across = left + (x - first) / (last - first) * (width - left - right)
-        return across, height - bottom - error / ticks[-1] * (height - top - bottom)
-
+    powers, errors = zip(*figures.values(), strict=True)
+    first = floor(min(powers))
+    axes = _Axes(first, max(ceil(max(powers)), first + 1), _nice_ticks(max(errors)))
+    places = {j: axes.at(*figure) for j, figure in figures.items()}
+    front = pareto_front(rows)
+    corners = " ".join(f"{places[j][0]:.1f},{places[j][1]:.1f}" for j in front)
+    labels = _place_labels(list(places.values()), axes.top, axes.height - axes.bottom)
     lines = [
-        f'<svg viewBox="0 0 {width} {height}" role="img" aria-labelledby="pareto-title">',
+        f'<svg viewBox="0 0 {axes.width} {axes.height}" role="img" aria-labelledby="pareto-title">',
         '<title id="pareto-title">Test error against prediction time, one numbered point for each '
         "method; the figures are those of the table.</title>",
+        *axes.lines(),
+        f'<polyline class="front" points="{corners}"/>',
     ]
-    for tick in ticks:
-        (x0, y), (x1, _) = at(first, tick), at(last, tick)
-        lines.append(f'<path class="grid" d="M{x0:.1f} {y:.1f}H{x1:.1f}"/>')
-        lines.append(f'<text class="tick" x="{x0 - 8:.1f}" y="{y + 4:.1f}" text-anchor="end">')
-        lines.append(f"{tick:g}</text>")
-    for power in range(first, last + 1):
-        (x, y0), (_, y1) = at(power, 0), at(power, ticks[-1])
-        lines.append(f'<path class="grid" d="M{x:.1f} {y0:.1f}V{y1:.1f}"/>')
-        lines.append(f'<text class="tick" x="{x:.1f}" y="{y0 + 18:.1f}" text-anchor="middle">')
-        lines.append(f"{10.0**power:g}</text>")
-    middle = (left + width - right) / 2
-    lines.append(
-        f'<text class="axis" x="{middle:.0f}" y="{height - 8}" text-anchor="middle">prediction '
-        'time, µs per row</text><text class="axis" transform="translate(14 '
-        f'{(height - bottom) / 2:.0f}) rotate(-90)" text-anchor="middle">test error, %</text>'
-    )
-    by_number = {j: at(x, error) for j, x, error in places}
-    front = pareto_front(rows)
-    corners = " ".join(f"{by_number[j][0]:.1f},{by_number[j][1]:.1f}" for j in front)
-    lines.append(f'<polyline class="front" points="{corners}"/>')
-    labels = _place_labels(list(by_number.values()), top, height - bottom)
-    for (j, (x, y)), (label_x, label_y) in zip(by_number.items(), labels, strict=True):
+    for (j, place), label in zip(places.items(), labels, strict=True):
         kind = "point best" if j in front else "point"
-        lines.append(
-            f'<g class="{kind}" data-model="{j}"><title>{escape(rows[j].method)}</title>'
-            f'<path d="M{x:.1f} {y:.1f}L{label_x:.1f} {label_y:.1f}"/>'
-            f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="4"/>'
-            f'<circle cx="{label_x:.1f}" cy="{label_y:.1f}" r="{LABEL_RADIUS}"/>'
-            f'<text x="{label_x:.1f}" y="{label_y + 4:.1f}" text-anchor="middle">{j + 1}</text></g>'
-        )
+        lines.append(_point(kind, j, rows[j].method, place, label))
     return "\n".join([*lines, "</svg>"])
+
+
+def _point(
+    kind: str, j: int, name: str, place: tuple[float, float], label: tuple[float, float]
+) -> str:
+    """A dot, and the number of its method joined to it by a line."""
+    (x, y), (label_x, label_y) = place, label
+    return (
+        f'<g class="{kind}" data-model="{j}"><title>{escape(name)}</title>'
+        f'<path d="M{x:.1f} {y:.1f}L{label_x:.1f} {label_y:.1f}"/>'
+        f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="4"/>'
+        f'<circle cx="{label_x:.1f}" cy="{label_y:.1f}" r="{LABEL_RADIUS}"/>'
+        f'<text x="{label_x:.1f}" y="{label_y + 4:.1f}" text-anchor="middle">{j + 1}</text></g>'
+    )
 
 
 def _place_labels(
@@ -188,13 +215,13 @@ def _some_rows(X: Any, most: int, rng: np.random.Generator) -> tuple[np.ndarray,
 def boundary_chart(
     number: int, outcome: Outcome, experiment: Experiment, plane: Plane, classes: np.ndarray
 ) -> str:
-    """What the model says on the plane, and test rows projected to it; wrong ones have a ring."""
+    """Predictions on the plane, and test rows projected to it; wrong ones have a ring."""
     if outcome.predicted is None:
         return ""
     width, height = 480, 360
-    colours = class_colours(len(classes))
+    colors = class_colors(len(classes))
     regions = np.searchsorted(classes, outcome.model.predict(plane.grid))
-    picture = data_url(regions.reshape(GRID_HEIGHT, GRID_WIDTH), colours, REGION_ALPHA)
+    picture = data_url(regions.reshape(GRID_HEIGHT, GRID_WIDTH), colors, REGION_ALPHA)
     right = outcome.predicted == experiment.y_test
     lines = [
         f'<svg viewBox="0 0 {width} {height}" role="img" aria-labelledby="plane-{number}">',
@@ -203,10 +230,10 @@ def boundary_chart(
         f'<image href="{picture}" width="{width}" height="{height}" preserveAspectRatio="none"/>',
     ]
     for place, row in zip(plane.points, plane.shown, strict=True):
-        colour = css_colour(colours[int(np.searchsorted(classes, experiment.y_test[row]))])
+        color = css_color(colors[int(np.searchsorted(classes, experiment.y_test[row]))])
         kind = "" if right[row] else ' class="wrong"'
         lines.append(
             f'<circle{kind} cx="{width * place[0]:.1f}" cy="{height * place[1]:.1f}" '
-            f'r="{3.5 if right[row] else 5}" fill="{colour}"/>'
+            f'r="{3.5 if right[row] else 5}" fill="{color}"/>'
         )
     return "\n".join([*lines, "</svg>"])

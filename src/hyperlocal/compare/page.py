@@ -1,4 +1,4 @@
-"""Fill the template of the page."""
+"""The page: the table of methods, and for each of them regions, confusion and explanations."""
 
 from __future__ import annotations
 
@@ -7,12 +7,27 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
+from typing import Any
 
 import numpy as np
+from sklearn.metrics import confusion_matrix
 
-from .charts import Plane, boundary_chart, find_plane, pareto_chart
-from .parts import confusion, explanations, legend, methods_table
-from .report import Experiment, Outcome
+from ..model.multiclass import as_columns, margins_over_rival
+from .charts import (
+    Plane,
+    boundary_chart,
+    class_colors,
+    css_color,
+    find_plane,
+    pareto_chart,
+    pareto_front,
+)
+from .run import Experiment, Outcome, Row, explain_row, rows_for
+from .table import HEADINGS, formatted
+
+FEATURES_SHOWN = 8
+MAX_CLASSES_OF_MATRIX = 30
+PAIRS_SHOWN = 15
 
 
 def write_page(
@@ -30,18 +45,16 @@ def render_page(experiment: Experiment, outcomes: Sequence[Outcome], *, seed: in
     experiment : Experiment
         The rows that were used.
     outcomes : sequence of Outcome
-        From :func:`hyperlocal.compare.report.run`, one for each method.
+        From :func:`~hyperlocal.compare.run`, one for each method.
     seed : int, default=0
         Chooses the rows that are drawn.
 
     Examples
     --------
     >>> from hyperlocal.datasets import Dataset, make_banana
-    >>> from hyperlocal.compare import render_page
-    >>> from hyperlocal.compare.report import contenders, pick_contenders, prepare, run
+    >>> from hyperlocal.compare import METHODS, prepare, render_page, run
     >>> experiment = prepare(Dataset("banana", *make_banana(200, random_state=0)))
-    >>> outcomes = [run(one, experiment) for one in pick_contenders(["linear"], contenders())]
-    >>> render_page(experiment, outcomes)[:15]
+    >>> render_page(experiment, [run(METHODS["linear-svc"], experiment)])[:15]
     '<!doctype html>'
     """
     rows = [outcome.row for outcome in outcomes]
@@ -83,7 +96,7 @@ def _model_section(
         first, second = plane.variance
         regions = (
             f"<figure>{boundary_chart(number, outcome, experiment, plane, classes)}<figcaption>"
-            f"What the model says on the plane of the first two principal components "
+            f"What the model predicts on the plane of the first two principal components "
             f"({first:.0%} and {second:.0%} of the variance). Test rows are projected to it; those "
             f"that the model gets wrong have a ring.</figcaption>{legend(classes)}</figure>"
         )
@@ -94,4 +107,151 @@ def _model_section(
         f"<div><h3>Confusion</h3>{confusion(outcome, experiment, classes)}</div></div>\n"
         f'<h3>Explanations</h3><div class="columns">{explanations(outcome, experiment)}</div>\n'
         "</section>"
+    )
+
+
+def methods_table(rows: Sequence[Row]) -> str:
+    """One line for each method; those that were measured have a button that shows them."""
+    front = pareto_front(rows)
+    best = max((row.accuracy for row in rows if row.accuracy is not None), default=None)
+    headings = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in HEADINGS)
+    lines = [f'<thead><tr><th scope="col">no.</th>{headings}</tr></thead>', "<tbody>"]
+    for j, row in enumerate(rows):
+        name, *figures, note = (escape(text) for text in formatted(row))
+        if row.accuracy is not None:
+            name = f'<button type="button" aria-controls="model-{j}">{name}</button>'
+        if row.accuracy is not None and row.accuracy == best:
+            figures[0] = f"<strong>{figures[0]}</strong>"
+        mark = ' <span class="mark">front</span>' if j in front else ""
+        cells = "".join(f"<td>{figure}</td>" for figure in figures)
+        opening = f'<tr data-model="{j}">' if row.accuracy is not None else '<tr class="absent">'
+        lines.append(
+            f'{opening}<td>{j + 1}</td><th scope="row">{name}{mark}</th>{cells}'
+            f'<td class="note">{note}</td></tr>'
+        )
+    return "\n".join([*lines, "</tbody>"])
+
+
+def legend(classes: np.ndarray) -> str:
+    """The color of each class."""
+    items = (
+        f'<li><span class="swatch" style="background:{css_color(color)}"></span>'
+        f"{escape(str(label))}</li>"
+        for label, color in zip(classes, class_colors(len(classes)), strict=True)
+    )
+    return f'<ul class="legend">{"".join(items)}</ul>'
+
+
+# Confusion ----------------------------------------------------------------------------------------
+
+
+def confusion(outcome: Outcome, experiment: Experiment, classes: np.ndarray) -> str:
+    """How often each class was predicted for each; a list of pairs if there are many classes."""
+    if outcome.predicted is None:
+        return ""
+    counts = confusion_matrix(experiment.y_test, outcome.predicted, labels=classes)
+    labels = [escape(str(label)) for label in classes]
+    if len(classes) > MAX_CLASSES_OF_MATRIX:
+        return _confused_pairs(counts, labels)
+    head = "".join(f'<th scope="col">{label}</th>' for label in labels)
+    lines = [f'<thead><tr><th scope="col">true ↓ predicted →</th>{head}</tr></thead><tbody>']
+    for j, label in enumerate(labels):
+        total = max(1, counts[j].sum())
+        cells = "".join(
+            _confusion_cell(int(count), count / total, right=j == k)
+            for k, count in enumerate(counts[j])
+        )
+        lines.append(f'<tr><th scope="row">{label}</th>{cells}</tr>')
+    what = "Test rows by true class (lines) and predicted class (columns)"
+    table = f'<table class="confusion">{"".join(lines)}</tbody></table>'
+    return f"<p>{what}</p>{_scrolling(what, table)}"
+
+
+def _confusion_cell(count: int, share: float, *, right: bool) -> str:
+    kind = "right" if right else "wrong"
+    style = f' class="{kind}" style="--share:{100 * share:.0f}%"' if count else ""
+    return f"<td{style}>{count}</td>"
+
+
+def _confused_pairs(counts: np.ndarray, labels: Sequence[str]) -> str:
+    wrong = counts.copy()
+    np.fill_diagonal(wrong, 0)
+    order = np.argsort(-wrong, axis=None, kind="stable")[:PAIRS_SHOWN]
+    pairs = [divmod(int(place), len(labels)) for place in order if wrong.flat[place]]
+    lines = "".join(
+        f"<tr><td>{labels[j]}</td><td>{labels[k]}</td><td>{wrong[j, k]}</td></tr>" for j, k in pairs
+    )
+    return (
+        f"<table><caption>The most frequent confusions of {len(labels)} classes</caption><thead>"
+        '<tr><th scope="col">true</th><th scope="col">predicted</th><th scope="col">rows</th></tr>'
+        f"</thead><tbody>{lines}</tbody></table>"
+    )
+
+
+def _scrolling(label: str, content: str) -> str:
+    """Wide content that scrolls by itself, by keyboard too."""
+    return f'<div class="scroll" role="region" aria-label="{label}" tabindex="0">{content}</div>'
+
+
+# Explanations -------------------------------------------------------------------------------------
+
+
+def explanations(outcome: Outcome, experiment: Experiment) -> str:
+    """What each feature added to the scores of up to three test rows."""
+    model = outcome.model
+    if not hasattr(model, "explain") or outcome.predicted is None:
+        return "<p>This model has no exact explanation of its predictions.</p>"
+    X_test = rows_for(experiment.X_test, outcome.needs_dense)
+    try:
+        margins = margins_over_rival(as_columns(model.decision_function(X_test)))
+        chosen = _rows_to_explain(margins, outcome.predicted == experiment.y_test)
+        names = experiment.feature_names or [f"x{j}" for j in range(X_test.shape[1])]
+        figures = [
+            _one_explanation(
+                what, row, explain_row(model, X_test[row : row + 1], names), experiment.y_test[row]
+            )
+            for what, row in chosen.items()
+        ]
+    except (AttributeError, ValueError, NotImplementedError) as error:  # e.g. kernels
+        return f"<p>No explanation: {escape(str(error))}</p>"
+    return "\n".join(figures)
+
+
+def _rows_to_explain(margins: np.ndarray, right: np.ndarray) -> dict[str, int]:
+    rows = {"Lowest margin": int(margins.argmin())}
+    if right.any():
+        rows["Highest margin, right"] = int(np.where(right, margins, -np.inf).argmax())
+    if not right.all():
+        rows["Highest margin, wrong"] = int(np.where(right, -np.inf, margins).argmax())
+    return rows
+
+
+def _one_explanation(what: str, row: int, explanation: Any, truth: Any) -> str:
+    column = explanation.column
+    contributions = explanation.contributions[column]
+    order = np.argsort(-np.abs(contributions), kind="stable")
+    bars = [(str(explanation.feature_names[j]), contributions[j]) for j in order[:FEATURES_SHOWN]]
+    if len(order) > FEATURES_SHOWN:
+        rest = float(contributions[order[FEATURES_SHOWN:]].sum())
+        bars.append((f"{len(order) - FEATURES_SHOWN} others", rest))
+    bars.append(("intercept", float(explanation.intercepts[column])))
+    widest = max(abs(float(value)) for _, value in bars) or 1.0
+    lines = "".join(_bar(name, float(value), widest) for name, value in bars)
+    score = float(explanation.scores[column])
+    return (
+        f'<table class="bars"><caption><strong>{what}</strong>: test row {row}, of class '
+        f"{escape(str(truth))}, predicted {escape(str(explanation.prediction))}. What adds to the "
+        f"score of {escape(str(explanation.classes[column]))}:</caption><tbody>{lines}</tbody>"
+        f'<tfoot><tr><th scope="row">score</th><td></td><td>{score:+.3f}</td></tr></tfoot></table>'
+    )
+
+
+def _bar(name: str, value: float, widest: float) -> str:
+    length = 50 * abs(value) / widest
+    start = 50 if value >= 0 else 50 - length
+    kind = "plus" if value >= 0 else "minus"
+    return (
+        f'<tr><th scope="row">{escape(name)}</th><td class="track" aria-hidden="true"><span '
+        f'class="{kind}" style="left:{start:.1f}%;width:{length:.1f}%"></span></td>'
+        f"<td>{value:+.3f}</td></tr>"
     )

@@ -1,4 +1,4 @@
-"""PNG pictures of a few colours, by the standard library alone."""
+"""PNG pictures of a few colors, by the standard library alone."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def data_url(pixels: np.ndarray, palette: Sequence[tuple[int, int, int]], alpha:
     Parameters
     ----------
     pixels : ndarray of shape (height, width)
-        Number of the colour of each pixel, below 256.
+        Number of the color of each pixel, below 256.
     palette : sequence of (red, green, blue)
     alpha : int, default=255
-        Opacity of all colours; 255 hides what is behind.
+        Opacity of all colors; 255 hides what is behind.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def data_url(pixels: np.ndarray, palette: Sequence[tuple[int, int, int]], alpha:
     eight_bits_of_palette = struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
     chunks = [
         (b"IHDR", eight_bits_of_palette),
-        (b"PLTE", bytes(channel for colour in palette for channel in colour)),
+        (b"PLTE", bytes(channel for color in palette for channel in color)),
         (b"tRNS", bytes([alpha] * len(palette))),
         (b"IDAT", zlib.compress(lines.tobytes(), 9)),
         (b"IEND", b""),

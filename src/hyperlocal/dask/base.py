@@ -1,5 +1,5 @@
-"""What the Dask estimators share: a local model whose gate is fitted on a sample and whose weights
-are trained by a crew, and lazy prediction with it.
+"""Base of the Dask estimators: the gate is fitted to a sample, the weights are trained by the
+members on the workers, and prediction is lazy.
 """
 
 from __future__ import annotations
@@ -21,19 +21,25 @@ from sklearn.utils.validation import check_is_fitted
 from ..data.arguments import check_choice, check_number, make_generator
 from ..data.checks import class_weights_by_mass, require_two_classes, warn_about_scales
 from ..data.labelled import LabelledRows
-from ..estimators.base import LocallyLinearClassifier
+from ..estimators.chain import ChainClassifier
 from ..gates.anchors import rows_to_sample
+from ..model.local_model import ChainSettings, LocalModel
+from ..model.multiclass import n_columns
 from ..runtime.progress import EpochMonitor
 from ..runtime.threads import Workers
-from ..solvers import SolverResult, team
+from ..solvers import team
+from ..solvers.anchor_learning import AnchorSchedule
+from ..solvers.result import SolverResult
+from ..solvers.training import Training
 from .collections import is_lazy, row_parts
 from .crew import Crew
 from .partitioning import group_anchors, shared_rows
 from .supply import Supply, pooled
-from .tasks import PartFacts
+from .tasks import PartFacts, Plan
 
-#: Dask has its workers give freed memory back to the system at once; getting it again takes as long
-#: as the arithmetic of a round. Workers started under ``dask.config.set(KEEP_MEMORY)`` keep it.
+#: By default, Dask's workers return freed memory to the system at once; allocating it again takes
+#: as long as the arithmetic of a round. Workers started under ``dask.config.set(KEEP_MEMORY)``
+#: reuse their memory.
 KEEP_MEMORY = {
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 30,
     "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 1 << 25,  # the most there can be
@@ -48,8 +54,8 @@ SORTED = 0.3
 class DaskClassifier(ClassifierMixin, BaseEstimator):
     """Base of the classifiers that are trained on a Dask cluster."""
 
-    _local_class: type[LocallyLinearClassifier]
-    _local: LocallyLinearClassifier
+    _local_class: type[ChainClassifier]
+    _local: ChainClassifier
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit on the cluster.
@@ -57,19 +63,17 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : Dask array or dataframe of shape (n_rows, n_features)
-            Partitions may be uneven, and some empty. What is in memory (an array, a CSR matrix, a
-            dataframe) is cut into parts and sent.
+            Partitions may be uneven or empty. Data in memory (an array, a CSR matrix, a dataframe)
+            are split and sent to the workers.
         y : Dask array or series of shape (n_rows,)
-            Divided as X, or in memory where X knows its chunk sizes.
+            With the partitions of X, or in memory if the chunk sizes of X are known.
         sample_weight : Dask array or series of shape (n_rows,), default=None
 
         Returns
         -------
         self
         """
-        model = self._new_local()
-        model._check_arguments()
-        self._check_own_arguments()
+        settings, training = self._checked_arguments()
         rng = make_generator(self.random_state)
         with self._connected() as client:
             n_threads = sum(client.nthreads().values())
@@ -80,29 +84,32 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
             sizes = np.array([fact.n_rows for fact in facts])
             self._n_rows, self._rounds = int(sizes.sum()), 0
             sample = self._draw(supply, sizes, dtype, classes, weights, rng)
-            warn_about_scales(sample.X, model._why_scales_matter)
+            warn_about_scales(sample.X)
             n_members = self.n_partitions or min(n_threads, int(sizes.sum()))
             with Workers(1) as workers:
-                model._fit_gate(sample, rng, workers)
-                model._fix_lifting()
-                shares = self._shares(model, sample, n_members, workers)
+                chain = settings.fit(sample, rng, workers)
+                shares = self._shares(chain, sample, n_members, workers)
+            plan = Plan(chain, training, self._schedule())
             given = self.partitioning == "given"
-            supply.send_by(model, classes, weights, shares, None if given else n_members)
-            self._run(client, supply, model, classes, dtype, n_members, rng)
-        self._remember(model, facts[0].names)
+            supply.send_by(plan, classes, weights, shares, None if given else n_members)
+            chain, result = self._run(client, supply, plan, classes, dtype, n_members, rng)
+        local = self._new_local().take_over(
+            chain, training, result, classes, self._n_rows, feature_names=facts[0].names
+        )
+        self._remember(local, result)
         return self
 
-    # ---- what users may ask --------------------------------------------------------------------
+    # ---- for users --------------------------------------------------------------------
 
     def to_local(self) -> Any:
-        """The fitted model as a plain estimator, which needs no Dask: save it, explain with it."""
+        """The fitted model as an estimator without Dask, for instance to save or to explain it."""
         check_is_fitted(self, "classes_")
         return deepcopy(self._local)
 
     def decision_function(self, X: Any) -> Any:
         """Scores of rows; lazy for Dask collections, computed for anything else."""
         n_columns = self._columns()
-        return self._apply(X, "decision_function", n_columns, self._local._weights.dtype)
+        return self._apply(X, "decision_function", n_columns, self._local.model_.dtype)
 
     def predict(self, X: Any) -> Any:
         """Predicted class labels; lazy for Dask collections, computed for anything else."""
@@ -110,7 +117,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         return self._apply(X, "predict", None, self.classes_.dtype)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows that are predicted right."""
+        """The accuracy: the share of rows that are predicted correctly."""
         if not is_lazy(X):
             return float(self._local.score(X, y, sample_weight))
         parts = row_parts(X, y, sample_weight, n_parts=1)
@@ -121,7 +128,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def anchors_(self) -> np.ndarray:
-        """Where the local models sit."""
+        """Anchors, ``(n_anchors, width of what is coded)``."""
         return self._local.anchors_
 
     @property
@@ -143,7 +150,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         return hasattr(self, "classes_")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "client": None}  # a connection does not travel
+        return {**super().__getstate__(), "client": None}  # a connection cannot be pickled
 
     # ---- fitting ---------------------------------------------------------------------------------
 
@@ -151,6 +158,22 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         names = set(self._local_class().get_params(deep=False))
         given = self.get_params(deep=False).items()
         return self._local_class(**{name: value for name, value in given if name in names})
+
+    def _settings(self) -> ChainSettings:
+        return ChainSettings.of(self)
+
+    def _schedule(self) -> AnchorSchedule:
+        return AnchorSchedule()
+
+    def _checked_arguments(self) -> tuple[ChainSettings, Training]:
+        settings = self._settings()
+        settings.check()
+        training = Training(
+            self.C, self.loss, self.multi_class, tol=self.tol, max_iter=self.max_iter
+        )
+        training.check()
+        self._check_own_arguments()
+        return settings, training
 
     def _check_own_arguments(self) -> None:
         check_choice("partitioning", self.partitioning, PARTITIONINGS)
@@ -221,12 +244,12 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         return pooled(supply.draw(drawn), dtype, classes, weights, n_rows)
 
     def _shares(
-        self, model: Any, sample: LabelledRows, n_members: int, workers: Workers
+        self, chain: LocalModel, sample: LabelledRows, n_members: int, workers: Workers
     ) -> np.ndarray | None:
-        """Which anchors' rows go to which member; None: by lot, or nowhere."""
+        """Which rows go to which member, by anchors; None: at random, or rows are not moved."""
         if self.partitioning != "anchors":
             return None
-        codes, n_anchors = model._encode(sample.X, workers), model._gate.n_anchors
+        codes, n_anchors = chain.encode(sample.X, workers), chain.n_anchors
         mass = np.bincount(codes.anchors[:, 0], minlength=n_anchors).astype(float)
         return group_anchors(shared_rows(codes, n_anchors), mass, n_members)
 
@@ -234,26 +257,26 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         self,
         client: Client,
         supply: Supply,
-        model: Any,
+        plan: Plan,
         classes: np.ndarray,
         dtype: Any,
         n_members: int,
         rng: np.random.Generator,
-    ) -> None:
-        n_columns = model._n_columns_for(classes)
-        n_groups = 1 if model._is_joint() else n_columns
-        shape = (model._gate.n_anchors, n_columns, model._feature_map.n_features_out + 1)
-        crew = Crew(client, n_groups, shape, dtype, int(rng.integers(2**31)))
+    ) -> tuple[LocalModel, SolverResult]:
+        chain, joint = plan.chain, plan.training.joint
+        columns = n_columns(len(classes), joint)
+        shape = (chain.n_anchors, columns, chain.feature_map.n_features_out + 1)
+        crew = Crew(client, 1 if joint else columns, shape, dtype, int(rng.integers(2**31)))
         monitor = EpochMonitor(self, self.max_iter, self.verbose, task="round")
         try:
             if self.partitioning == "given":
                 n_members = supply.n_parts
             care = self._care()
-            masses = crew.enlist(model, n_members, supply, care)
+            masses = crew.enlist(plan, n_members, supply, care)
             supply.release()
             if self.partitioning == "given":
-                self._mind_sorted(masses)
-            model._take(self._train(crew, model, monitor), classes)
+                self._warn_if_sorted(masses)
+            chain, result = self._train(crew, plan, monitor)
         finally:
             monitor.close()
             crew.close()
@@ -263,26 +286,29 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         self.bytes_per_round_ = {
             "sent": crew.bytes_sent // rounds, "received": crew.bytes_received // rounds,
         }  # fmt: skip
+        return chain, result
 
     def _care(self) -> float:
         grouped = self.partitioning == "anchors"
         return team.CARE_AT_BORDERS if grouped else team.CARE_EVERYWHERE
 
-    def _train(self, crew: Crew, model: Any, monitor: EpochMonitor) -> SolverResult:
-        return self._solve(crew, monitor)
+    def _train(
+        self, crew: Crew, plan: Plan, monitor: EpochMonitor
+    ) -> tuple[LocalModel, SolverResult]:
+        return plan.chain, self._solve(crew, monitor)
 
     def _solve(self, crew: Crew, monitor: EpochMonitor) -> SolverResult:
         n_epochs = self.epochs_per_round
         if n_epochs == "auto":
             n_epochs = team.default_epochs(self._n_rows // crew.n_members)
         result = team.solve(
-            crew, tol=self.tol, max_iter=self.max_iter, n_epochs=n_epochs, monitor=monitor.epoch,
+            crew, tol=self.tol, max_iter=self.max_iter, n_epochs=n_epochs, monitor=monitor,
         )  # fmt: skip
         self._rounds += result.n_iter
         return result
 
-    def _mind_sorted(self, masses: np.ndarray) -> None:
-        """Say so where partitions hold different classes."""
+    def _warn_if_sorted(self, masses: np.ndarray) -> None:
+        """Warn where partitions hold different classes."""
         overall = masses.sum(axis=0) / masses.sum()
         shares = masses / masses.sum(axis=1, keepdims=True)
         if (0.5 * np.abs(shares - overall).sum(axis=1)).max() > SORTED:
@@ -294,27 +320,26 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
                 stacklevel=4,
             )
 
-    def _remember(self, model: Any, names: tuple[str, ...] | None) -> None:
-        model.n_features_in_ = model._feature_map.n_features_in
-        if names is not None:
-            model.feature_names_in_ = self.feature_names_in_ = np.array(names, dtype=object)
-        self._local = model
-        self.n_features_in_ = model.n_features_in_
-        self.classes_ = model.classes_
-        self.n_iter_ = model.n_iter_
-        self.objective_ = model.objective_
-        self.duality_gap_ = model.duality_gap_
-        self.history_ = model.history_
+    def _remember(self, local: ChainClassifier, result: SolverResult) -> None:
+        self._local = local
+        self.n_features_in_ = local.n_features_in_
+        if hasattr(local, "feature_names_in_"):
+            self.feature_names_in_ = local.feature_names_in_
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_  # of an earlier fit
+        self.classes_ = local.classes_
+        self.n_iter_, self.history_ = result.n_iter, result.history
+        self.objective_, self.duality_gap_ = result.objective, result.duality_gap
 
     # ---- prediction ------------------------------------------------------------------------------
 
     def _columns(self) -> int | None:
         check_is_fitted(self, "classes_")
-        n_columns = self._local._weights.shape[1]
+        n_columns = self._local.model_.n_columns
         return None if n_columns == 1 else n_columns
 
     def _apply(self, X: Any, method: str, n_columns: int | None, dtype: Any) -> Any:
-        """Call a method of the local model on every partition, when it is asked for."""
+        """Call a method of the local model on every partition, lazily."""
         if not is_lazy(X):
             return getattr(self._local, method)(X)
         model = dask.delayed(self._local, traverse=False)

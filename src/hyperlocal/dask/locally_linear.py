@@ -11,23 +11,24 @@ from .base import DaskClassifier
 class DaskLocallyLinearSVC(DaskClassifier):
     """Locally linear support vector classifier, trained on a Dask cluster.
 
-    The same model as :class:`hyperlocal.LocallyLinearSVC`, and the same optimum: anchors come from
-    a sample, one shuffle brings rows of a neighbourhood together, and each partition runs dual
-    epochs on its own rows. Only weights travel. The duality gap over all rows ends the fit.
+    The same model as :class:`hyperlocal.LocallyLinearSVC`, and the same optimum. Anchors are fitted
+    to a sample; rows are shuffled once, so that near rows are in the same partition; each partition
+    runs dual epochs on its own rows. Only weights are sent between rounds. Training stops by the
+    duality gap over all rows.
 
     Parameters
     ----------
     client : distributed.Client or None, default=None
-        None is the client in use, or else a ``LocalCluster`` that lives as long as the fit.
+        None is the client in use, or else a ``LocalCluster`` for the time of the fit.
     partitioning : {"anchors", "random", "given"}, default="anchors"
-        "anchors" groups rows by neighbourhood: fewest rounds. "random" shuffles them. "given"
-        leaves them where they are, for data that must not move, with one member per partition; a
-        warning tells where they seem sorted by class.
+        "anchors" groups rows by their nearest anchors: fewest rounds. "random" shuffles them.
+        "given" trains on the partitions as they are, for data that must not be moved; a warning is
+        given if they seem to be sorted by class.
     n_partitions : int or None, default=None
-        Groups of rows that train side by side; None is one per worker thread.
+        Groups of rows that are trained in parallel; None is one per worker thread.
     epochs_per_round : float or "auto", default="auto"
-        Epochs over a partition's rows between two exchanges of weights; 0.5 is half of the rows, by
-        lot. "auto" is 8 for partitions below 20,000 rows, 4 below 50,000, 2 below 200,000, and 1
+        Epochs over a partition's rows between two exchanges of weights; 0.5 is a random half of the
+        rows. "auto" is 8 for partitions below 20,000 rows, 4 below 50,000, 2 below 200,000, and 1
         above: more epochs save rounds, fewer save work.
     n_anchors, n_neighbors, coding, beta, anchors, feature_map, code_on, normalize, C, loss, \
 multi_class, intercept_scaling, class_weight, random_state, verbose
@@ -48,7 +49,7 @@ feature_names_in_
     n_partitions_ : int
         Partitions that had rows.
     n_restarts_ : int
-        How often partitions had to be made again, because their worker was lost.
+        How often partitions were created again, because their worker was lost.
     bytes_per_round_ : dict
         Bytes of weights "sent" to the workers and "received" from them, on average.
 

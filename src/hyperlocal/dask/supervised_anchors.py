@@ -9,19 +9,22 @@ import numpy as np
 
 from ..data.arguments import check_flag, check_number
 from ..estimators.supervised_anchors import SupervisedAnchorSVC
+from ..model.local_model import ChainSettings, LocalModel
 from ..runtime.progress import EpochMonitor
-from ..solvers import SolverResult
+from ..solvers.anchor_learning import AnchorSchedule
+from ..solvers.result import SolverResult
 from .base import DaskClassifier
 from .crew import Crew
+from .tasks import Plan
 
 
 class DaskSupervisedAnchorSVC(DaskClassifier):
     """Locally linear classifier whose anchors are learned too, on a Dask cluster.
 
-    Rounds of local steps: every partition moves the anchors by some epochs over its own rows, and
-    the next round starts from their mean, each anchor's weighted by how much a partition's rows
-    listen to it; steps grow shorter from round to round. Then anchors rest, and the weights are
-    trained over all rows, to the optimum.
+    Anchors are learned in rounds. In each round every partition moves the anchors for some epochs
+    over its own rows; the next round starts from the mean of the results, weighted by the mass of
+    each partition's rows at an anchor. Steps become shorter from round to round. Then the anchors
+    are fixed, and the weights are trained over all rows, to the optimum.
 
     Parameters
     ----------
@@ -34,9 +37,9 @@ class DaskSupervisedAnchorSVC(DaskClassifier):
     anchor_step : float or "auto", default="auto"
         Length of the first steps.
     keep_if_better : bool, default=True
-        Train the weights for the anchors as they started too, and keep the learned ones only if
-        they reach a lower objective.
-    n_anchors, n_neighbors, coding, beta, anchors, feature_map, bias_only, code_on, normalize, C, \
+        Also train the weights for the initial anchors, and use the learned ones only if they reach
+        a lower objective.
+    n_anchors, n_neighbors, beta, anchors, feature_map, code_on, normalize, C, \
 loss, multi_class, intercept_scaling, class_weight, random_state, verbose
         As in :class:`hyperlocal.SupervisedAnchorSVC`.
 
@@ -46,7 +49,7 @@ loss, multi_class, intercept_scaling, class_weight, random_state, verbose
     anchors_learned_ : bool
         Whether the anchors in use are the learned ones.
     objectives_ : dict
-        What was reached with the anchors as "started" (where tried) and as "learned".
+        Reached with the initial anchors ("started", if tried) and with the "learned" ones.
     classes_, anchors_, beta_, coef_, intercept_, objective_, duality_gap_, n_iter_, history_, \
 n_partitions_, n_restarts_, bytes_per_round_, n_features_in_, feature_names_in_
         As in :class:`DaskLocallyLinearSVC`.
@@ -68,11 +71,9 @@ n_partitions_, n_restarts_, bytes_per_round_, n_features_in_, feature_names_in_
         anchor_rounds: int = 4,
         n_anchors: Any = "auto",
         n_neighbors: int = 8,
-        coding: str = "soft",
         beta: Any = "auto",
         anchors: Any = "kmeans",
         feature_map: Any = None,
-        bias_only: bool = False,
         code_on: Any = "input",
         normalize: bool = True,
         C: float = 3.0,
@@ -95,11 +96,9 @@ n_partitions_, n_restarts_, bytes_per_round_, n_features_in_, feature_names_in_
         self.anchor_rounds = anchor_rounds
         self.n_anchors = n_anchors
         self.n_neighbors = n_neighbors
-        self.coding = coding
         self.beta = beta
         self.anchors = anchors
         self.feature_map = feature_map
-        self.bias_only = bias_only
         self.code_on = code_on
         self.normalize = normalize
         self.C = C
@@ -120,36 +119,46 @@ n_partitions_, n_restarts_, bytes_per_round_, n_features_in_, feature_names_in_
         check_number("anchor_rounds", self.anchor_rounds, integer=True, above=1, inclusive=True)
         check_flag("keep_if_better", self.keep_if_better)
 
-    def _train(self, crew: Crew, model: Any, monitor: EpochMonitor) -> SolverResult:
-        care, started = self._care(), model._gate
-        self.initial_anchors_ = started.anchors
-        self.objectives_ = {}
+    def _settings(self) -> ChainSettings:
+        return ChainSettings.of(self, coding="soft")
+
+    def _schedule(self) -> AnchorSchedule:
+        return AnchorSchedule(self.anchor_epochs, self.anchor_step)
+
+    def _train(
+        self, crew: Crew, plan: Plan, monitor: EpochMonitor
+    ) -> tuple[LocalModel, SolverResult]:
         first = self._solve(crew, monitor) if self.keep_if_better else None
-        self._learn(crew, model)
-        crew.lift_again(model, care)
+        learned = self._learn(crew, plan)
+        crew.lift_again(learned, self._care())
         result = self._solve(crew, monitor)
+        self.initial_anchors_ = plan.chain.gate.anchors
         self.objectives_ = {"learned": result.objective}
-        self.anchors_learned_ = True
         if first is not None:
             self.objectives_["started"] = first.objective
-            if first.objective <= result.objective:
-                model._gate, result, self.anchors_learned_ = started, first, False
-        model.initial_anchors_ = self.initial_anchors_
-        model.anchors_learned_ = self.anchors_learned_
-        model.held_out_accuracy_ = None
-        return result
+        self.anchors_learned_ = first is None or first.objective > result.objective
+        if first is None or self.anchors_learned_:
+            return learned.chain, result
+        return plan.chain, first
 
-    def _learn(self, crew: Crew, model: Any) -> None:
-        """Move the anchors of the model's gate, in rounds."""
-        n_epochs = -(-model._epochs(self._n_rows) // self.anchor_rounds)
+    def _remember(self, local: SupervisedAnchorSVC, result: SolverResult) -> None:
+        local.initial_anchors_ = self.initial_anchors_
+        local.anchors_learned_, local.held_out_accuracy_ = self.anchors_learned_, None
+        super()._remember(local, result)
+
+    def _learn(self, crew: Crew, plan: Plan) -> Plan:
+        """The plan with anchors that were moved, in rounds."""
+        n_epochs = -(-plan.schedule.n_epochs(self._n_rows) // self.anchor_rounds)
         for number in range(self.anchor_rounds):
-            answers = crew.learn(model, n_epochs, shorter=1 - number / self.anchor_rounds)
-            anchors = _mean_anchors(answers, model._gate.anchors)
-            model._gate = replace(model._gate, anchors=anchors)
+            answers = crew.learn(plan, n_epochs, shorter=1 - number / self.anchor_rounds)
+            gate = plan.chain.gate
+            gate = replace(gate, anchors=_mean_anchors(answers, gate.anchors))
+            plan = replace(plan, chain=replace(plan.chain, gate=gate))
+        return plan
 
 
 def _mean_anchors(answers: list[tuple[np.ndarray, np.ndarray]], before: np.ndarray) -> np.ndarray:
-    """Anchors of all members, each weighted by its mass there; one that nobody heeds stays."""
+    """Mean anchors of all members, weighted by their mass; without any mass they are unchanged."""
     moved, masses = (np.array(values) for values in zip(*answers, strict=True))
     total = masses.sum(axis=0)
     shares = np.divide(masses, total, out=np.zeros_like(masses), where=total > 0)

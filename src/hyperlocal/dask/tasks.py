@@ -1,8 +1,8 @@
 """What runs on the workers.
 
-A worker keeps the members of a team in a dictionary of its process, not as Dask results: they
-change from round to round, hold compiled objects that do not travel, and must not be spilled or
-copied. A task that finds its member missing says so; the driver has it made again from the rows.
+A worker stores the members of a team in a dictionary of its process, not as Dask results: they
+change from round to round, hold compiled objects that cannot be pickled, and must not be spilled or
+copied. A task whose member is missing returns None; the driver then creates the member again.
 """
 
 from __future__ import annotations
@@ -18,19 +18,41 @@ import scipy.sparse as sp
 from ..data.checks import check_block
 from ..data.labelled import LabelledRows, part_of
 from ..data.rows import canonical, take_rows
-from ..estimators.base import LocallyLinearClassifier
+from ..estimators.locally_linear import LocallyLinearSVC
 from ..gates.codes import anchor_masses
+from ..model.local_model import LocalModel
+from ..model.problem import Problem
 from ..runtime.threads import Workers
-from ..solvers import Problem
-from ..solvers.team import Member, Order, Proposal
+from ..solvers.anchor_learning import AnchorSchedule, RecodedRows, moved_anchors
+from ..solvers.member import Member
+from ..solvers.team import Order, Proposal
+from ..solvers.training import Training
 from .partitioning import assign_rows
 
 _Key = tuple[str, int]
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What workers need for a fit: gate and map, how weights are trained, how anchors move."""
+
+    chain: LocalModel
+    training: Training
+    schedule: AnchorSchedule
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Precision of the rows."""
+        return self.chain.gate.anchors.dtype
+
+    def problem(self, data: LabelledRows, workers: Workers) -> Problem:
+        """The optimization problem of some rows."""
+        return self.training.problem(self.chain, data, workers)
+
+
 @dataclass
 class _Held:
-    """A member's rows on this worker, and the member once training began."""
+    """The rows of a member on this worker, and the member once training began."""
 
     data: LabelledRows
     problem: Problem
@@ -52,7 +74,7 @@ class Part:
 
 @dataclass(frozen=True)
 class PartFacts:
-    """What the driver must know of a partition."""
+    """What the driver needs of a partition."""
 
     n_rows: int
     n_features: int
@@ -64,7 +86,7 @@ class PartFacts:
 
 
 def read_part(index: int, X: Any, y: Any, sample_weight: Any) -> Part:
-    """Check the rows of a partition; what is wrong is told with the partition's number."""
+    """Check the rows of a partition; an error names the partition."""
     try:
         return _checked(X, y, sample_weight)
     except (TypeError, ValueError) as error:
@@ -80,7 +102,7 @@ def _checked(X: Any, y: Any, sample_weight: Any) -> Part:
             raise ValueError(f"y has {len(y)} rows; X has none.")
         X = canonical(X) if sp.issparse(X) else np.zeros((0, X.shape[1]), _float_of(X))
         return Part(X, np.asarray(y), np.ones(0), names)
-    return Part(*check_block(LocallyLinearClassifier(), X, y, sample_weight, reset=True), names)
+    return Part(*check_block(LocallyLinearSVC(), X, y, sample_weight, reset=True), names)
 
 
 def _float_of(X: Any) -> Any:
@@ -119,24 +141,24 @@ def as_labelled(
 
 def split(
     part: Part,
-    model: LocallyLinearClassifier,
+    plan: Plan,
     classes: np.ndarray,
     class_weights: np.ndarray,
     shares: np.ndarray | None,
     n_members: int,
     seed: Sequence[int],
 ) -> list[LabelledRows]:
-    """The rows for each member: by their nearest anchor, or by lot where there are no shares."""
-    data = as_labelled(part, model._gate.anchors.dtype, classes, class_weights, None)
+    """The rows for each member: by their nearest anchor, or at random where there are no shares."""
+    data = as_labelled(part, plan.dtype, classes, class_weights, None)
     n_rows = data.X.shape[0]
     rng = np.random.default_rng(seed)
     if shares is None:
         groups = rng.integers(n_members, size=n_rows)
     elif n_rows:
         with Workers(1) as workers:
-            nearest = replace(model._gate, n_neighbors=1, coding="hard")
-            space = model._code_space.transform(data.X, model._feature_map)
-            groups = assign_rows(nearest.encode(space, workers).anchors[:, 0], shares, rng)
+            nearest = replace(plan.chain.gate, n_neighbors=1, coding="hard")
+            codes = nearest.encode(plan.chain.space(data.X), workers)
+            groups = assign_rows(codes.anchors[:, 0], shares, rng)
     else:
         groups = np.zeros(0, np.intp)
     order = np.argsort(groups, kind="stable")
@@ -144,11 +166,9 @@ def split(
     return [part_of(data, order[begin:end]) for begin, end in pairwise(bounds)]
 
 
-def whole(
-    part: Part, model: LocallyLinearClassifier, classes: np.ndarray, class_weights: np.ndarray
-) -> LabelledRows:
-    """All rows, for the one member that they stay with."""
-    return as_labelled(part, model._gate.anchors.dtype, classes, class_weights, None)
+def whole(part: Part, plan: Plan, classes: np.ndarray, class_weights: np.ndarray) -> LabelledRows:
+    """All rows of a partition that is one member."""
+    return as_labelled(part, plan.dtype, classes, class_weights, None)
 
 
 def joined(pieces: Sequence[LabelledRows]) -> LabelledRows:
@@ -167,29 +187,29 @@ def joined(pieces: Sequence[LabelledRows]) -> LabelledRows:
 
 
 def enlist(
-    key: _Key, model: LocallyLinearClassifier, pieces: Sequence[LabelledRows]
+    key: _Key, plan: Plan, pieces: Sequence[LabelledRows]
 ) -> tuple[int, np.ndarray, np.ndarray]:
-    """Keep a member's rows, lifted; tells their number, the mass of anchors and of classes."""
+    """Store and lift a member's rows; returns their number, the mass of anchors and of classes."""
     data = joined(pieces)
-    n_rows, n_anchors = data.X.shape[0], model._gate.n_anchors
+    n_rows, n_anchors = data.X.shape[0], plan.chain.n_anchors
     classes = np.bincount(data.target, weights=data.sample_weight, minlength=len(data.classes))
     if not n_rows:
         return 0, np.zeros(n_anchors), classes
-    return n_rows, _hold(key, model, data), classes
+    return n_rows, _hold(key, plan, data), classes
 
 
-def _hold(key: _Key, model: LocallyLinearClassifier, data: LabelledRows) -> np.ndarray:
+def _hold(key: _Key, plan: Plan, data: LabelledRows) -> np.ndarray:
     with Workers(1) as workers:
-        problem = model._problem(model._lift_rows(data.X, workers), data)
+        problem = plan.problem(data, workers)
     _HELD[key] = _Held(data, problem)
     lifted = problem.lifted
     return anchor_masses(lifted.anchors, lifted.gate, lifted.n_anchors)
 
 
-def lift_again(key: _Key, model: LocallyLinearClassifier) -> np.ndarray | None:
+def lift_again(key: _Key, plan: Plan) -> np.ndarray | None:
     """Lift a member's rows by another gate; None where the member is not here."""
     held = _HELD.get(key)
-    return None if held is None else _hold(key, model, held.data)
+    return None if held is None else _hold(key, plan, held.data)
 
 
 def respond(
@@ -206,28 +226,29 @@ def respond(
 
 
 def learn(
-    key: _Key, model: Any, n_epochs: int, shorter: float, seed: Sequence[int]
+    key: _Key, plan: Plan, n_epochs: int, shorter: float, seed: Sequence[int]
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Move anchors by some epochs over a member's own rows; tells where to, and their masses."""
+    """Move anchors by some epochs over a member's own rows; returns anchors and masses."""
     held = _HELD.get(key)
     if held is None:
         return None
     with Workers(1) as workers:
         rng = np.random.default_rng(seed)
-        return model._move_anchors(held.data, rng, workers, n_epochs, shorter)
+        rows = RecodedRows(plan.chain, plan.training, held.data, workers)
+        return moved_anchors(rows, plan.schedule, rng, n_epochs, shorter)
 
 
 def carry(what: Any) -> Any:
-    """Hand on what came with the task."""
+    """Return what was sent with the task."""
     return what
 
 
 def dismiss(token: str) -> None:
-    """Forget the members of a team."""
+    """Remove the members of a team."""
     for key in [key for key in _HELD if key[0] == token]:
         del _HELD[key]
 
 
 def n_held() -> int:
-    """How many members this worker keeps."""
+    """How many members this worker has."""
     return len(_HELD)

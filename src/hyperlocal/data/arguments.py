@@ -32,6 +32,14 @@ def check_number(
         raise ValueError(f"{name} must be {word} {bound}, not {value!r}.")
 
 
+def check_auto(name: str, value: Any, **bounds: Any) -> None:
+    """Raise unless ``value`` is "auto" or a number within bounds, as in :func:`check_number`."""
+    if isinstance(value, str):
+        check_choice(name, value, ["auto"])
+    else:
+        check_number(name, value, **bounds)
+
+
 def check_flag(name: str, value: Any) -> None:
     """Raise a TypeError that names the argument unless ``value`` is True or False."""
     if not isinstance(value, (bool, np.bool_)):

@@ -57,6 +57,14 @@ def canonical(X: Any) -> Any:
     return X
 
 
+def stored_as(X: Any, dtype: str, is_sparse: bool) -> Any:
+    """Rows in that dtype, and as CSR or dense."""
+    X = X.astype(dtype, copy=False)
+    if sp.issparse(X) == is_sparse:
+        return X
+    return canonical(sp.csr_array(X)) if is_sparse else X.toarray()
+
+
 def take_rows(X: Any, chosen: np.ndarray) -> Any:
     """The chosen rows, as a copy of the same storage."""
     return X[chosen] if sp.issparse(X) else np.ascontiguousarray(X[chosen])

@@ -1,7 +1,6 @@
 """Data: named benchmark sets, readers of CSV, LIBSVM, npz and parquet files, and synthetic sets.
 
-Everything comes back as a :class:`Dataset`: training rows, and test rows where a standard split
-exists. Ways in:
+Readers return a :class:`Dataset`: training rows, and test rows where a standard split exists.
 
 - :func:`~hyperlocal.datasets.load_dataset` finds a benchmark set by name, in a local folder or at
   OpenML;
@@ -11,17 +10,16 @@ exists. Ways in:
 - :func:`make_banana`, :func:`make_sines`, :func:`make_spiral` and :func:`make_xor` draw small
   problems in the plane, and :func:`deformed_digits` makes a stream of images from a few.
 
-One way through the files: dataset → text → columns → delimited, parquet, svmlight → tables
-→ benchmark; arrays, cache → row_stream → array_stream, table_stream → streams.
+Modules in the order of their imports: dataset, text, reading; columns, arrays, svmlight;
+delimited, parquet; tables; streams and benchmark.
 """
 
 from .benchmark import known_datasets, load_dataset
-from .dataset import Dataset, is_sparse
+from .dataset import Dataset, RawRows, is_sparse
 from .deformed import deformed_digits
-from .row_stream import RowStream
-from .streams import stream
+from .streams import RowStream, stream
 from .synthetic import make_banana, make_sines, make_spiral, make_xor
-from .tables import RawRows, read_raw, read_table
+from .tables import read_raw, read_table
 
 __all__ = [
     "Dataset",

@@ -1,28 +1,36 @@
-"""Arrays in npy and npz files, read from front to back a few rows at a time.
+"""Arrays in npy and npz files: whole, or read from front to back a few rows at a time.
 
-The files are read, not mapped into memory: compressed members of npz files can be read the same
-way, and what a block takes is all that is held.
+Blocks are read, not mapped into memory: compressed members of npz files can be read the same way,
+and only one block is in memory at a time.
 """
 
 from __future__ import annotations
 
+import sys
 import zipfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+import zlib
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack
+from itertools import repeat
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy
 
-from .dataset import Rows, csr_rows
+from .dataset import Dataset, RawRows, Rows, csr_rows, refuse_missing, tidy_labels
+from .reading import Reading
+from .text import table_name
 
 _CSR_MEMBERS = frozenset({"data", "indices", "indptr", "shape"})
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError)
+WHOLE = Reading(sys.maxsize)  # all rows in one block
+LabelledBlock = tuple[Rows, np.ndarray | None]
 
 
 class ArrayReader:
-    """An array in an npy file, or in a member of an npz file, read in turn.
+    """An array in an open npy file, or in a member of an npz file, read in turn.
 
     Attributes
     ----------
@@ -30,45 +38,117 @@ class ArrayReader:
     dtype : numpy dtype
     """
 
-    def __init__(self, file: BinaryIO, path: Path, what: str):
+    def __init__(self, file: IO[bytes], path: Path, what: str = "the array"):
         self._file = file
         self._where = f"{path}: {what}"
         try:
             read_header = _HEADERS.get(npy.read_magic(file), npy.read_array_header_2_0)
             self.shape, in_columns, self.dtype = read_header(file)
-        except ValueError as error:
+        except (ValueError, *_DAMAGED) as error:
             raise ValueError(f"{self._where} is not a readable array ({error})") from error
         if self.dtype.hasobject:
             raise ValueError(f"{self._where} holds Python objects; save plain numbers or text")
-        if in_columns and len(self.shape) > 1:
-            raise ValueError(
-                f"{self._where} is stored column by column; save numpy.ascontiguousarray of it"
-            )
+        self._in_columns = in_columns and len(self.shape) > 1
 
     def take(self, n: int) -> np.ndarray:
         """The next ``n`` rows (or items of a flat array)."""
-        out = np.empty((n, *self.shape[1:]), self.dtype)
+        if self._in_columns and n < self.shape[0]:
+            raise ValueError(
+                f"{self._where} is stored column by column; save numpy.ascontiguousarray of it"
+            )
+        shape = (n, *self.shape[1:])
+        out = np.empty(shape[::-1] if self._in_columns else shape, self.dtype)
         left: Any = out.reshape(-1).view(np.uint8).data if out.size else b""
         while left:
-            piece = self._file.read(min(len(left), 1 << 20))
-            if not piece:
-                raise ValueError(f"{self._where} ends early; the file is damaged")
+            piece = self._read(min(len(left), 1 << 20))
             left[: len(piece)] = piece
             left = left[len(piece) :]
-        return out
+        return out.T if self._in_columns else out
+
+    def _read(self, n_bytes: int) -> bytes:
+        try:
+            piece = self._file.read(n_bytes)
+        except _DAMAGED as error:
+            raise ValueError(f"{self._where} is not a readable array ({error})") from error
+        if not piece:
+            raise ValueError(f"{self._where} ends early; the file is damaged")
+        return piece
+
+    def pieces(self, n_rows: int) -> Iterator[np.ndarray]:
+        """All rows, at most ``n_rows`` at a time."""
+        for begin in range(0, self.shape[0], n_rows):
+            yield self.take(min(n_rows, self.shape[0] - begin))
 
 
-@contextmanager
-def array_reader(path: Path) -> Iterator[ArrayReader]:
-    """Read an npy file."""
+class NpyFile:
+    """Rows of an npy file; labels are one of its columns, or another npy file.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Of the rows without labels.
+    feature_names : None
+        npy files have no names.
+    """
+
+    feature_names = None
+
+    def __init__(self, path: Path, target: Any, reading: Reading):
+        self.path = path
+        stored = _npy_shape(path)
+        if len(stored) != 2 or stored[0] == 0 or stored[1] < 2:
+            raise ValueError(f"{path}: an array of shape {stored}; a 2-D one is needed")
+        self._block_rows = reading.rows(stored[1])
+        self._labels: Path | None = None
+        self._column = -1
+        if isinstance(target, Path) or (isinstance(target, str) and target.endswith(".npy")):
+            self._labels = Path(target)
+            if _npy_shape(self._labels) != stored[:1]:
+                shape = _npy_shape(self._labels)
+                raise ValueError(f"{target}: labels of shape {shape} for {stored[0]} rows")
+        elif target is not None:
+            self._column = self._column_number(target, stored[1])
+        self.shape = (stored[0], stored[1] - (self._labels is None))
+
+    def _column_number(self, target: Any, n_columns: int) -> int:
+        try:
+            column = int(target)
+        except (TypeError, ValueError):
+            column = n_columns
+        if not -n_columns <= column < n_columns:
+            raise ValueError(
+                f"{self.path}: no column {target!r}; columns are 0 to {n_columns - 1} (or name an "
+                "npy file with the labels)"
+            )
+        return column
+
+    def blocks(self) -> Iterator[LabelledBlock]:
+        """Rows and labels, some at a time."""
+        if self._labels is not None:
+            yield from zip(self._pieces(self.path), self._pieces(self._labels), strict=True)
+            return
+        for rows in self._pieces(self.path):
+            yield np.delete(rows, self._column, axis=1), rows[:, self._column]
+
+    def label_kinds(self) -> set[str]:
+        """Kinds of the labels of all blocks."""
+        labels = (
+            (rows[:, self._column] for rows in self._pieces(self.path))
+            if self._labels is None
+            else self._pieces(self._labels)
+        )
+        return {tidy_labels(cells).dtype.kind for cells in labels}
+
+    def _pieces(self, path: Path) -> Iterator[np.ndarray]:
+        with open(path, "rb") as file:
+            yield from ArrayReader(file, path).pieces(self._block_rows)
+
+
+def _npy_shape(path: Path) -> tuple[int, ...]:
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file")
     with open(path, "rb") as file:
-        yield ArrayReader(file, path, "the array")
-
-
-def npy_shape(path: Path) -> tuple[int, ...]:
-    """The shape of the array in an npy file."""
-    with array_reader(path) as reader:
-        return reader.shape
+        return ArrayReader(file, path).shape
 
 
 class NpzFile:
@@ -76,78 +156,71 @@ class NpzFile:
 
     Attributes
     ----------
+    members : set of str
+        Names of all arrays.
     shape : tuple of int
         Of the rows.
-    has_labels : bool
     feature_names : tuple of str, or None
     """
 
-    def __init__(self, path: Path, part: str = "train"):
+    def __init__(self, path: Path, part: str, reading: Reading):
         self.path = path
         with self._archive() as archive:
-            members = {Path(name).stem for name in archive.namelist()}
-            self._rows, self._labels = _members(path, members, part)
-            self.feature_names = None
-            if "feature_names" in members:
-                names = self._whole(archive, "feature_names")
-                self.feature_names = tuple(str(name) for name in names)
+            self.members = {Path(name).stem for name in archive.namelist()}
+            self._rows, self._labels = _members(path, self.members, part)
+            self.feature_names = self._stored_names(archive)
             if self._rows == "CSR":
-                n_rows, width = self._whole(archive, "shape")
-                self.shape: tuple[int, ...] = (int(n_rows), int(width))
+                self.shape = tuple(int(number) for number in self._member(archive, "shape"))
             else:
                 with archive.open(f"{self._rows}.npy") as file:
-                    self.shape = ArrayReader(file, path, self._rows).shape  # type: ignore[arg-type]
+                    self.shape = ArrayReader(file, path, self._rows).shape
         if len(self.shape) != 2 or 0 in self.shape:
             raise ValueError(f"{path}: rows of shape {self.shape}; a 2-D array with rows is needed")
+        self._block_rows = reading.rows(self.shape[1])
 
-    @property
-    def has_labels(self) -> bool:
-        """Whether there is a label for each row."""
-        return self._labels is not None
+    def blocks(self) -> Iterator[LabelledBlock]:
+        """Rows and labels, some at a time."""
+        rows = self._sparse_blocks() if self._rows == "CSR" else self._pieces(self._rows)
+        labels = repeat(None) if self._labels is None else self._label_cells()
+        yield from zip(rows, labels, strict=False)
 
-    def blocks(self, n_rows: int) -> Iterator[Rows]:
-        """The rows, some at a time."""
-        if self._rows == "CSR":
-            yield from self._sparse_blocks(n_rows)
-        else:
-            yield from self._pieces(self._rows, n_rows)
+    def label_kinds(self) -> set[str]:
+        """Kinds of the labels of all blocks."""
+        return {tidy_labels(cells).dtype.kind for cells in self._label_cells()}
 
-    def label_blocks(self, n_rows: int) -> Iterator[np.ndarray]:
-        """The labels, as many at a time."""
+    def whole(self) -> LabelledBlock:
+        """All rows, and all labels, integers if they are whole numbers."""
+        X, y = next(self.blocks())
+        return X, None if y is None else tidy_labels(y)
+
+    def _label_cells(self) -> Iterator[np.ndarray]:
         if self._labels is not None:
-            yield from (piece.reshape(len(piece)) for piece in self._pieces(self._labels, n_rows))
+            yield from (piece.reshape(len(piece)) for piece in self._pieces(self._labels))
 
-    def _pieces(self, member: str, n_rows: int) -> Iterator[np.ndarray]:
+    def _pieces(self, member: str) -> Iterator[np.ndarray]:
         with self._archive() as archive, archive.open(f"{member}.npy") as file:
-            reader = ArrayReader(file, self.path, member)  # type: ignore[arg-type]
-            if reader.shape[0] != self.shape[0] or reader.shape[1:] not in (
-                (),
-                (1,),
-                self.shape[1:],
-            ):
+            reader = ArrayReader(file, self.path, member)
+            widths = ((), (1,), self.shape[1:])
+            if reader.shape[0] != self.shape[0] or reader.shape[1:] not in widths:
                 raise ValueError(
                     f"{self.path}: {member} of shape {reader.shape} with {self.shape[0]} rows"
                 )
-            for begin in range(0, self.shape[0], n_rows):
-                yield reader.take(min(n_rows, self.shape[0] - begin))
+            yield from reader.pieces(self._block_rows)
 
-    def _sparse_blocks(self, n_rows: int) -> Iterator[Rows]:
+    def _sparse_blocks(self) -> Iterator[Rows]:
         with ExitStack() as stack:
             archive = stack.enter_context(self._archive())
             data, indices, starts = (
-                ArrayReader(
-                    stack.enter_context(archive.open(f"{name}.npy")),  # type: ignore[arg-type]
-                    self.path,
-                    name,
-                )
+                ArrayReader(stack.enter_context(archive.open(f"{name}.npy")), self.path, name)
                 for name in ("data", "indices", "indptr")
             )
             last = int(starts.take(1)[0])
-            for begin in range(0, self.shape[0], n_rows):
-                ends = starts.take(min(n_rows, self.shape[0] - begin)).astype(np.int64)
+            for begin in range(0, self.shape[0], self._block_rows):
+                n_rows = min(self._block_rows, self.shape[0] - begin)
+                ends = starts.take(n_rows).astype(np.int64)
                 indptr = np.concatenate([[0], ends - last])
                 n_values, last = int(indptr[-1]), int(ends[-1])
-                shape = (len(ends), self.shape[1])
+                shape = (n_rows, self.shape[1])
                 yield csr_rows(data.take(n_values), indices.take(n_values), indptr, shape)
 
     def _archive(self) -> zipfile.ZipFile:
@@ -156,28 +229,60 @@ class NpzFile:
         except (zipfile.BadZipFile, OSError) as error:
             raise ValueError(f"{self.path}: not a readable npz file ({error})") from error
 
-    def _whole(self, archive: zipfile.ZipFile, member: str) -> np.ndarray:
+    def _stored_names(self, archive: zipfile.ZipFile) -> tuple[str, ...] | None:
+        for member in ("feature_names", "names"):
+            if member in self.members:
+                return tuple(str(name) for name in self._member(archive, member))
+        return None
+
+    def _member(self, archive: zipfile.ZipFile, member: str) -> np.ndarray:
         with archive.open(f"{member}.npy") as file:
-            reader = ArrayReader(file, self.path, member)  # type: ignore[arg-type]
+            reader = ArrayReader(file, self.path, member)
             return reader.take(reader.shape[0])
 
 
-def _members(path: Path, members: set[str], part: str) -> tuple[str, str | None]:
-    """The members that hold rows and labels."""
+# ---- whole files ---------------------------------------------------------------------------------
+
+
+def read_npz(path: Path, *, allow_missing: bool = False) -> Dataset:
+    """Read an npz file with labels, and its test part if it has one."""
+    train = NpzFile(path, "train", WHOLE)
+    X, y = train.whole()
+    if y is None:
+        raise _unknown_members(path, train.members)
+    X_test = y_test = None
+    if {"X_train", "X_test"} <= train.members:
+        X_test, y_test = NpzFile(path, "test", WHOLE).whole()
+    if not allow_missing:
+        refuse_missing(path, X, "training ")
+        refuse_missing(path, X_test, "test ")
+    return Dataset(table_name(path), X, y, X_test, y_test, train.feature_names)
+
+
+def read_raw_npz(path: Path, part: str) -> RawRows:
+    """Read one part of an npz file, with or without labels."""
+    file = NpzFile(path, part, WHOLE)
+    X, y = file.whole()
+    refuse_missing(path, X, "")
+    names = file.feature_names
+    return RawRows(table_name(path), X, y, names, has_names=names is not None)
+
+
+def _members(path: Path, members: Collection[str], part: str) -> tuple[str, str | None]:
+    """The names of the arrays that hold rows and labels."""
+    found = set(members)
     for rows, labels in ((f"X_{part}", f"y_{part}"), ("X_train", "y_train"), ("X", "y")):
-        if {rows, labels} <= members:
+        if {rows, labels} <= found:
             return rows, labels
-    if members >= _CSR_MEMBERS:
-        return "CSR", "y" if "y" in members else None
-    if "X" in members:
+    if found >= _CSR_MEMBERS:
+        return "CSR", "y" if "y" in found else None
+    if "X" in found:
         return "X", None
-    raise ValueError(
+    raise _unknown_members(path, found)
+
+
+def _unknown_members(path: Path, members: Collection[str]) -> ValueError:
+    return ValueError(
         f"{path}: holds {sorted(members)}; expected X and y, or X_train, y_train, X_test and "
         "y_test, or CSR rows as data, indices, indptr and shape together with y"
     )
-
-
-def array_blocks(X: Any, n_rows: int) -> Iterator[Any]:
-    """Rows of an array in memory, or mapped into it, some at a time."""
-    for begin in range(0, X.shape[0], n_rows):
-        yield X[begin : begin + n_rows]

@@ -4,75 +4,100 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, overload
+from typing import Literal
 
 import numpy as np
 from sklearn.datasets import fetch_openml
 
-from .dataset import Dataset, Rows, is_sparse, tidy_labels
-from .tables import read_npz
+from .arrays import read_npz
+from .dataset import Dataset, is_sparse, tidy_labels
+from .delimited import read_delimited
 
 
 @dataclass(frozen=True)
-class OpenMLSource:
-    """Where OpenML keeps a set, and how to find its published training rows there.
+class ArraySource:
+    """A set of numbers: its number at OpenML, and how to find its published training rows there.
 
-    OpenML stores one table per set. Whether its rows stand in the published order cannot be told
-    from the table alone, so the split is taken only if the rows per class agree with
-    ``train_counts``, the published ones (in the order of the sorted labels).
+    OpenML stores one table per set. Whether its rows are in the published order cannot be seen in
+    the table alone, so the split is made only if the rows per class agree with ``train_counts``,
+    the published ones (in the order of the sorted labels).
     """
 
-    data_id: int
-    openml_name: str
+    openml_id: int | None
     target: str = "default-target"
     train_counts: tuple[int, ...] = ()
     train_rows: Literal["first", "repeated"] = "first"
+    is_regression: bool = False
+
+
+@dataclass(frozen=True)
+class TableSource:
+    """A table in a CSV file: its label column, columns to leave out, and its decimal point."""
+
+    target: str
+    left_out: tuple[str, ...] = ()
+    decimal: str = "."
 
 
 _LETTER_COUNTS = (
     *(633, 630, 594, 638, 616, 622, 609, 583, 590, 599, 593, 604, 648),
     *(617, 614, 635, 615, 597, 587, 645, 645, 628, 613, 628, 641, 576),
 )
+_MNIST_COUNTS = (5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949)
+_USPS_COUNTS = (1194, 1005, 731, 658, 652, 556, 664, 645, 542, 644)
 
-OPENML_SOURCES: Mapping[str, OpenMLSource] = {
-    "a9a": OpenMLSource(1430, "a9a", train_counts=(24720, 7841)),
-    "balance-scale": OpenMLSource(11, "balance-scale"),
-    "banana": OpenMLSource(1460, "banana"),
+ARRAYS: Mapping[str, ArraySource] = {
+    "a9a": ArraySource(1430, train_counts=(24720, 7841)),
+    "balance-scale": ArraySource(11),
+    "banana": ArraySource(1460),
     # OpenML's default target is the number of drinks; the classification task is the selector.
-    "bupa": OpenMLSource(8, "liver-disorders", target="selector"),
-    "glass": OpenMLSource(41, "glass"),
-    "hayes-roth": OpenMLSource(329, "hayes-roth", train_counts=(51, 51, 30)),
-    "heart-statlog": OpenMLSource(53, "heart-statlog"),
-    "hepatitis": OpenMLSource(55, "hepatitis"),
+    "bupa": ArraySource(8, target="selector"),
+    "california": ArraySource(None, is_regression=True),
+    "casp": ArraySource(None, is_regression=True),
+    "compactiv": ArraySource(197, is_regression=True),
+    "covtype": ArraySource(1596),
+    "creditcard": ArraySource(1597),
+    "glass": ArraySource(41),
+    "hayes-roth": ArraySource(329, train_counts=(51, 51, 30)),
+    "heart-statlog": ArraySource(53),
+    "hepatitis": ArraySource(55),
     # OpenML joins four files: the training rows, the test rows, and the training rows once more,
     # cut in two for validation. No row occurs twice by itself, so repetition tells them apart.
-    "ijcnn1": OpenMLSource(1575, "ijcnn", train_counts=(45137, 4853), train_rows="repeated"),
-    "ionosphere": OpenMLSource(59, "ionosphere"),
-    "letter": OpenMLSource(6, "letter", train_counts=_LETTER_COUNTS),
-    "magic04": OpenMLSource(1120, "MagicTelescope"),
-    "mnist": OpenMLSource(
-        554,
-        "mnist_784",
-        train_counts=(5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949),
-    ),
-    "monks-3": OpenMLSource(335, "monks-problems-3", train_counts=(62, 60)),
-    "segment": OpenMLSource(36, "segment", train_counts=(30,) * 7),
-    "skin": OpenMLSource(1502, "skin-segmentation"),
-    "sonar": OpenMLSource(40, "sonar"),
-    "tic-tac-toe": OpenMLSource(50, "tic-tac-toe"),
-    "usps": OpenMLSource(
-        41082,
-        "USPS",
-        train_counts=(1194, 1005, 731, 658, 652, 556, 664, 645, 542, 644),
-    ),
+    "ijcnn1": ArraySource(1575, train_counts=(45137, 4853), train_rows="repeated"),
+    "ionosphere": ArraySource(59),
+    "letter": ArraySource(6, train_counts=_LETTER_COUNTS),
+    "magic04": ArraySource(1120),
+    "mnist": ArraySource(554, train_counts=_MNIST_COUNTS),
+    "monks-3": ArraySource(335, train_counts=(62, 60)),
+    "puma32h": ArraySource(308, is_regression=True),
+    "segment": ArraySource(36, train_counts=(30,) * 7),
+    "skin": ArraySource(1502),
+    "sonar": ArraySource(40),
+    "tic-tac-toe": ArraySource(50),
+    "usps": ArraySource(41082, train_counts=_USPS_COUNTS),
+}
+TABLES: Mapping[str, TableSource] = {
+    "caravan": TableSource("Purchase"),
+    "cells_excel": TableSource("class", decimal=","),
+    "census-income": TableSource("income"),
+    "covid_testing": TableSource("result"),
+    # Who was hurt how badly, and the case, determine the label.
+    "crash": TableSource("dead", left_out=("caseid", "injSeverity", "weight")),
+    "credit": TableSource("Status"),
+    "diamonds": TableSource("cut"),
+    "hpc": TableSource("class"),
+    "penguins": TableSource("species"),
+    "storms": TableSource("status"),
+    "telco_churn": TableSource("churn"),
+    "tweets": TableSource("source"),
 }
 
 
 def known_datasets() -> list[str]:
-    """Return the names that ``load_dataset`` can fetch from OpenML.
+    """Return the names of the benchmark sets.
 
     Examples
     --------
@@ -80,68 +105,58 @@ def known_datasets() -> list[str]:
     >>> known_datasets()[:3]
     ['a9a', 'balance-scale', 'banana']
     """
-    return sorted(OPENML_SOURCES)
+    return sorted({*ARRAYS, *TABLES})
 
 
-@overload
-def load_dataset(
-    name: str, *, return_X_y: Literal[False] = False, data_home: str | Path | None = None
-) -> Dataset: ...
-
-
-@overload
-def load_dataset(
-    name: str, *, return_X_y: Literal[True], data_home: str | Path | None = None
-) -> tuple[Rows, np.ndarray]: ...
-
-
-def load_dataset(
-    name: str, *, return_X_y: bool = False, data_home: str | Path | None = None
-) -> Dataset | tuple[Rows, np.ndarray]:
+def load_dataset(name: str, *, data_home: str | Path | None = None) -> Dataset:
     """Load a benchmark set by name, from a local folder or from OpenML.
 
-    If the environment variable ``HYPERLOCAL_DATA`` names a folder, ``<name>.npz`` is read from it
-    (arrays ``X_train, y_train, X_test, y_test``, or ``X, y``; any name for which there is a file).
-    Otherwise the set is fetched from OpenML and kept in scikit-learn's data folder.
+    If the environment variable ``HYPERLOCAL_DATA`` names a folder, the set is read from there, for
+    any name for which there is a file: ``<name>.npz`` (arrays ``X_train, y_train, X_test, y_test``,
+    or ``X, y``), or a table ``<name>.csv.gz`` in the folder or in its subfolder ``tables``, or two
+    tables ``<name>-train.csv.gz`` and ``<name>-test.csv.gz``. Otherwise it is fetched from OpenML,
+    if it is there, and stored in scikit-learn's data folder.
 
     Parameters
     ----------
     name : str
         One of :func:`known_datasets`, or a file of the local folder without its ending.
-    return_X_y : bool, default=False
-        Return all rows as ``(X, y)`` instead of a :class:`Dataset`, training rows first.
     data_home : str or Path, optional
-        Where scikit-learn keeps downloads. Not used with ``HYPERLOCAL_DATA``.
+        Where scikit-learn stores downloads. Not used with ``HYPERLOCAL_DATA``.
 
     Returns
     -------
     Dataset
-        With a test part where a split is standard.
+        With a test part if a split is standard. Rows of a table are not encoded: they are objects
+        if some columns are text, with NaN for missing numbers and "" or "?" for missing text.
 
     Warns
     -----
     UserWarning
-        If OpenML's copy does not keep the published order of a set that has a standard split. The
-        set then comes without a test part. (letter is such a set, and segment may be.)
+        If OpenML's copy is not in the published order of a set that has a standard split. The set
+        then has no test part. (letter is such a set, and segment may be.)
 
     Notes
     -----
     Standard splits, training / test rows:
 
-    ==========  ===============  =============================================
-    a9a         32,561 / 16,281  LIBSVM's a9a and a9a.t
-    hayes-roth  132 / 28         UCI's hayes-roth.data and .test
-    ijcnn1      49,990 / 91,701  LIBSVM's ijcnn1 and ijcnn1.t
-    letter      16,000 / 4,000   UCI's order: the first 16,000 rows
-    mnist       60,000 / 10,000  the first 60,000 rows
-    monks-3     122 / 432        UCI's monks-3.train and .test
-    segment     210 / 2,100      UCI's segmentation.data and .test
-    usps        7,291 / 2,007    zip.train and zip.test
-    ==========  ===============  =============================================
+    =============  =================  =============================================
+    a9a            32,561 / 16,281    LIBSVM's a9a and a9a.t
+    census-income  199,523 / 99,762   UCI's census-income.data and .test
+    hayes-roth     132 / 28           UCI's hayes-roth.data and .test
+    ijcnn1         49,990 / 91,701    LIBSVM's ijcnn1 and ijcnn1.t
+    letter         16,000 / 4,000     UCI's order: the first 16,000 rows
+    mnist          60,000 / 10,000    the first 60,000 rows
+    monks-3        122 / 432          UCI's monks-3.train and .test
+    segment        210 / 2,100        UCI's segmentation.data and .test
+    usps           7,291 / 2,007      zip.train and zip.test
+    =============  =================  =============================================
 
-    The others have none. Skin and magic04 are sorted by class: shuffle before splitting.
-    Values are raw: scale them. Nominal features are integer codes; hepatitis has missing values,
-    kept as NaN. Labels are as the source spells them (USPS digits are 1 to 10 at OpenML).
+    The others have none. Skin and magic04 are sorted by class: shuffle before splitting;
+    creditcard is in the order of time: split by time. Values are raw: scale them. Nominal features
+    of sets of numbers are integer codes; hepatitis has missing values, which are NaN. Labels are as
+    the source has them (USPS digits are 1 to 10 at OpenML). The targets of california, casp,
+    compactiv and puma32h are numbers to predict, not classes.
 
     Examples
     --------
@@ -152,37 +167,84 @@ def load_dataset(
     """
     folder = os.environ.get("HYPERLOCAL_DATA")
     if folder:
-        data = _load_local(name, Path(folder))
-    elif name in OPENML_SOURCES:
-        data = _load_openml(name, OPENML_SOURCES[name], data_home)
-    else:
-        raise _unknown_name(name, known_datasets())
-    return data.all_rows() if return_X_y else data
+        return _load_local(name, Path(folder))
+    if name not in known_datasets():
+        raise _unknown_name(name, set())
+    return load_openml(name, ARRAYS.get(name, ArraySource(None)), data_home)
 
 
-def _unknown_name(name: str, known: Sequence[str]) -> ValueError:
-    return ValueError(f"unknown dataset {name!r}; known are: {', '.join(known)}")
+def _unknown_name(name: str, present: set[str]) -> ValueError:
+    names = ", ".join(sorted({*known_datasets(), *present}))
+    return ValueError(f"unknown dataset {name!r}; known are: {names}")
+
+
+# ---- a local folder ------------------------------------------------------------------------------
 
 
 def _load_local(name: str, folder: Path) -> Dataset:
     if not folder.is_dir():
         raise FileNotFoundError(f"HYPERLOCAL_DATA is set to {str(folder)!r}, which is not a folder")
-    present = {path.stem: path for path in folder.glob("*.npz")}
-    if name in present:
-        return read_npz(present[name])
-    if name in OPENML_SOURCES:
-        raise FileNotFoundError(
-            f"no file {name}.npz in HYPERLOCAL_DATA={str(folder)!r}; "
-            "add it, or unset HYPERLOCAL_DATA to fetch the set from OpenML"
-        )
-    raise _unknown_name(name, sorted({*present, *OPENML_SOURCES}))
+    files = [*folder.glob("*.npz"), *folder.glob("*.csv.gz"), *folder.glob("tables/*.csv.gz")]
+    present = {path.name.removesuffix(".npz").removesuffix(".csv.gz"): path for path in files}
+    train, test = present.get(name, present.get(f"{name}-train")), present.get(f"{name}-test")
+    if train is None:
+        raise _missing_file(name, folder, set(present))
+    if train.suffix == ".gz":
+        return read_benchmark_table(name, TABLES.get(name), train, test)
+    data = read_npz(train, allow_missing=True)
+    if name in ARRAYS and ARRAYS[name].is_regression:
+        return replace(data, y_train=data.y_train.astype(np.float64))
+    return data
 
 
-def _load_openml(name: str, source: OpenMLSource, data_home: str | Path | None) -> Dataset:
+def _missing_file(name: str, folder: Path, present: set[str]) -> Exception:
+    if name not in known_datasets():
+        return _unknown_name(name, present)
+    return FileNotFoundError(
+        f"no file {_file_of(name)} in HYPERLOCAL_DATA={str(folder)!r}; add it, or unset "
+        "HYPERLOCAL_DATA to fetch the set from OpenML"
+    )
+
+
+def _file_of(name: str) -> str:
+    if name in ARRAYS:
+        return f"{name}.npz"
+    return f"{name}-train.csv.gz" if name == "census-income" else f"tables/{name}.csv.gz"
+
+
+def read_benchmark_table(
+    name: str, source: TableSource | None, train_path: Path, test_path: Path | None = None
+) -> Dataset:
+    """Read a table, and its test part if it has one, with missing values and without encoding."""
+    target = None if source is None else source.target
+    decimal = "." if source is None else source.decimal
+    left_out = () if source is None else source.left_out
+    paths = [train_path] if test_path is None else [train_path, test_path]
+    tables = [read_delimited(path, target, decimal=decimal) for path in paths]
+    texts = {j for table in tables for j in range(len(table.names)) if table.is_text(j)}
+    pairs: list[tuple[np.ndarray, np.ndarray]] = []
+    for table in tables:
+        if any(not table.is_text(j) for j in texts):  # text in the other part only
+            table = read_delimited(table.path, target, texts=texts, decimal=decimal)
+        label_column = table.column(target)
+        chosen = [j for j in table.features(label_column) if table.names[j] not in left_out]
+        pairs.append((table.rows(chosen), table.labels(label_column)))
+    X_test, y_test = pairs[1] if len(pairs) > 1 else (None, None)
+    return Dataset(name, *pairs[0], X_test, y_test, tuple(table.names[j] for j in chosen))
+
+
+# ---- OpenML --------------------------------------------------------------------------------------
+
+
+def load_openml(name: str, source: ArraySource, data_home: str | Path | None = None) -> Dataset:
+    """Fetch a set from OpenML, and split it as published if its rows are in the right order."""
+    remedy = f"set HYPERLOCAL_DATA to a folder that holds {_file_of(name)}"
+    if source.openml_id is None:
+        raise ValueError(f"{name} is not fetched from OpenML; {remedy}")
     # liac-arff: the only parser that needs no pandas and turns nominal features into codes.
     try:
         table = fetch_openml(
-            data_id=source.data_id,
+            data_id=source.openml_id,
             target_column=source.target,
             data_home=data_home,
             as_frame=False,
@@ -190,11 +252,11 @@ def _load_openml(name: str, source: OpenMLSource, data_home: str | Path | None) 
         )
     except OSError as error:
         raise OSError(
-            f"could not fetch {name} (OpenML data id {source.data_id}): {error}; check the "
-            f"network, or set HYPERLOCAL_DATA to a folder that holds {name}.npz"
+            f"could not fetch {name} (OpenML data id {source.openml_id}): {error}; check the "
+            f"network, or {remedy}"
         ) from error
     X = table.data.toarray() if is_sparse(table.data) else np.asarray(table.data)
-    y = tidy_labels(table.target)
+    y = table.target.astype(np.float64) if source.is_regression else tidy_labels(table.target)
     names = tuple(table.feature_names)
     if not source.train_counts:
         return Dataset(name, X, y, feature_names=names)
@@ -205,7 +267,7 @@ def _load_openml(name: str, source: OpenMLSource, data_home: str | Path | None) 
     return Dataset(name, X[train], y[train], X[test], y[test], names)
 
 
-def _published_rows(X: np.ndarray, source: OpenMLSource) -> tuple[np.ndarray, np.ndarray]:
+def _published_rows(X: np.ndarray, source: ArraySource) -> tuple[np.ndarray, np.ndarray]:
     """Return the numbers of the training rows and of the test rows, if the copy is as expected."""
     if source.train_rows == "repeated":
         _, first, repeats = np.unique(X, axis=0, return_index=True, return_counts=True)
@@ -221,8 +283,8 @@ def _class_counts(y: np.ndarray) -> tuple[int, ...]:
 
 def _warn_of_lost_split(name: str) -> None:
     warnings.warn(
-        f"OpenML's copy of {name} is not in the published order, so it comes without its standard "
-        f"test part; results are not comparable with published ones",
+        f"OpenML's copy of {name} is not in the published order, so it has no standard test "
+        f"part; results are not comparable with published ones",
         UserWarning,
         stacklevel=4,
     )

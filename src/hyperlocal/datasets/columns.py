@@ -1,7 +1,7 @@
 """A :class:`Table` of named columns, numbers or text, as its file has them.
 
-Readers of tables (delimited text, parquet) make one. From there it is either encoded at once, by
-:meth:`Table.encoded`, or handed on as it is to a pipeline that stores its encoding with the model.
+Readers of tables (delimited text, parquet) make one. It is either encoded at once, by
+:meth:`Table.encoded`, or given as it is to a pipeline that stores its encoding with the model.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .dataset import REMEDY_FOR_MISSING, Dataset, tidy_labels
+from .dataset import REMEDY_FOR_MISSING, Dataset, RawRows, tidy_labels
 from .text import is_missing, table_name, to_float
 
 MAX_CATEGORIES = 256  # more one-hot columns than that are rarely meant: an id, a date, a typo
@@ -31,7 +31,7 @@ class Table:
     values : list of ndarray of shape (n_rows,)
         float64 with NaN where a number is missing, or text.
     lines : ndarray of shape (n_rows,), or None
-        The line of the file each row stands in; None if the file has no lines.
+        The line of the file in which each row stands; 0 or None if it is not known.
     has_names : bool
         Whether the names come from the file.
     first_row : int
@@ -56,7 +56,7 @@ class Table:
 
     def place(self, row: int) -> str:
         """Where a row stands in the file, in words."""
-        if self.lines is None:
+        if self.lines is None or not self.lines[row]:
             return f"row {self.first_row + row}, counted from 0"
         return f"line {self.lines[row]}"
 
@@ -80,8 +80,8 @@ class Table:
     def features(self, label_column: int | None) -> list[int]:
         """All columns but the labels and a nameless first one of row numbers.
 
-        Data frames are written with such numbers. Where rows are sorted by class, they would give
-        the labels away.
+        Data frames are written with such numbers. If rows are sorted by class, they determine the
+        labels.
         """
         left_out = {label_column, 0 if self.begins_with_row_numbers() else None}
         return [j for j in range(len(self.names)) if j not in left_out]
@@ -115,21 +115,49 @@ class Table:
             )
         return cells
 
-    def rows(self, columns: Sequence[int]) -> np.ndarray:
-        """Columns side by side, not encoded: float64, or objects if some are text.
-
-        Refused if a number is missing or a text column has too many different values.
-        """
+    def check_columns(self, columns: Sequence[int]) -> None:
+        """Raise if a number is missing or a text column has too many different values."""
         self._refuse_missing_numbers(columns)
-        texts = [j for j in columns if self.is_text(j)]
-        if not texts:
+        for j in columns:
+            if self.is_text(j):
+                self.categories(j)
+
+    def rows(self, columns: Sequence[int]) -> np.ndarray:
+        """Columns side by side, not encoded: float64, or objects if some are text."""
+        if not any(self.is_text(j) for j in columns):
             return np.column_stack([self.values[j] for j in columns])
-        for j in texts:
-            self.categories(j)
         rows = np.empty((self.n_rows, len(columns)), dtype=object)
         for place, j in enumerate(columns):
             rows[:, place] = self.values[j]
         return rows
+
+    def raw(
+        self, columns: Sequence[int], label_column: int | None, y: np.ndarray | None
+    ) -> RawRows:
+        """Checked columns side by side, not encoded, with these labels."""
+        self.check_columns(columns)
+        return RawRows(
+            table_name(self.path),
+            self.rows(columns),
+            y,
+            tuple(self.names[j] for j in columns),
+            None if label_column is None else self.names[label_column],
+            tuple(place for place, j in enumerate(columns) if self.is_text(j)),
+            self.has_names,
+        )
+
+    def find(self, columns: Sequence[str], others: list[int]) -> list[int]:
+        """Numbers of the columns of these names; ``others`` if there are as many without names."""
+        if not self.has_names and len(others) == len(columns):
+            return others
+        missing = [name for name in columns if name not in self.names]
+        if missing:
+            shown = ", ".join(repr(name) for name in missing[:5]) + (", …" if missing[5:] else "")
+            raise ValueError(
+                f"{self.path}: lacks {len(missing)} of the {len(columns)} columns needed: {shown}; "
+                f"columns are {', '.join(self.names)}"
+            )
+        return [self.names.index(name) for name in columns]
 
     def encoded(self, target: str | int | None) -> Dataset:
         """Labels, numbers as they are, and text one-hot with a name for every column."""
@@ -184,7 +212,7 @@ class Table:
         )
 
     def check_categories(self, j: int, categories: np.ndarray) -> None:
-        """Raise where text is a number gone wrong, or has too many values to be one-hot encoded."""
+        """Raise if text is a number in another format, or has too many values to be encoded."""
         row, cell = self._first_text_cell(j)
         where = f"{self.path}, {self.place(row)}, column {self.names[j]!r}"
         if re.fullmatch(r"[-+]?\d+,\d+", cell):
@@ -203,3 +231,14 @@ class Table:
         cells = enumerate(self.values[j])
         texts = ((i, str(cell)) for i, cell in cells if to_float(cell) is None)
         return next(((i, cell) for i, cell in texts if not is_missing(cell)), (0, ""))
+
+
+def joined(blocks: Sequence[Table]) -> Table:
+    """Blocks of a file, one after the other, as one table; each column has one type in all."""
+    first = blocks[0]
+    values = [np.concatenate(pieces) for pieces in zip(*(b.values for b in blocks), strict=True)]
+    lines = None
+    if any(block.lines is not None for block in blocks):
+        unknown = (np.zeros(b.n_rows, int) if b.lines is None else b.lines for b in blocks)
+        lines = np.concatenate(list(unknown))
+    return Table(first.path, first.names, values, lines, first.has_names)

@@ -1,8 +1,9 @@
-"""The :class:`Dataset`, and what every reader needs to make one: labels and sparse rows."""
+"""The :class:`Dataset` and :class:`RawRows`, and what readers need to make them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,7 +14,7 @@ REMEDY_FOR_MISSING = "drop those rows or fill them in, e.g. with sklearn.impute.
 
 
 def is_sparse(X: Any) -> bool:
-    """Tell sparse rows from dense ones (a plain bool, which type checkers do not narrow by)."""
+    """Whether rows are sparse (a plain bool, which type checkers do not narrow by)."""
     return bool(sparse.issparse(X))
 
 
@@ -75,6 +76,36 @@ class Dataset:
         return X, np.concatenate([self.y_train, self.y_test])
 
 
+@dataclass(frozen=True)
+class RawRows:
+    """Rows as a file has them: nothing encoded, nothing scaled.
+
+    Attributes
+    ----------
+    name : str
+        What to call the data in a table.
+    X : ndarray or CSR array of shape (n_rows, n_columns)
+        Objects if some columns are text, else numbers.
+    y : ndarray of shape (n_rows,), or None
+    columns : tuple of str, or None
+        Names of the columns of ``X``; None if the format has no names.
+    target : str or None
+        Name of the label column, in a table.
+    text_columns : tuple of int
+        Columns of ``X`` that are text.
+    has_names : bool
+        Whether the names come from the file.
+    """
+
+    name: str
+    X: Rows
+    y: np.ndarray | None
+    columns: tuple[str, ...] | None = None
+    target: str | None = None
+    text_columns: tuple[int, ...] = ()
+    has_names: bool = False
+
+
 def _check_pair(name: str, part: str, X: Rows, y: np.ndarray) -> None:
     if X.ndim != 2 or y.ndim != 1:
         raise ValueError(
@@ -84,6 +115,22 @@ def _check_pair(name: str, part: str, X: Rows, y: np.ndarray) -> None:
         raise ValueError(f"{name}: {X.shape[0]} {part} rows but {y.shape[0]} labels")
     if X.shape[0] == 0 or X.shape[1] == 0:
         raise ValueError(f"{name}: the {part} part is empty (shape {X.shape})")
+
+
+def refuse_missing(path: Path, X: Rows | None, part: str, first_row: int = 0) -> None:
+    """Raise if some row holds NaN or infinity; ``first_row`` is the number of the first one."""
+    if X is None:
+        return
+    if is_sparse(X):
+        places = np.flatnonzero(~np.isfinite(X.data))
+        rows = np.unique(np.searchsorted(X.indptr, places, side="right") - 1)
+    else:
+        rows = np.flatnonzero(~np.isfinite(X).all(axis=1))
+    if rows.size:
+        raise ValueError(
+            f"{path}: {rows.size} {part}rows have missing or infinite values (the first is row "
+            f"{first_row + rows[0]}, counted from 0); {REMEDY_FOR_MISSING}"
+        )
 
 
 def tidy_labels(values: Any) -> np.ndarray:
@@ -125,8 +172,8 @@ def labels_alike(cells: Any, kinds: set[str]) -> np.ndarray:
 def csr_rows(
     data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: Any
 ) -> sparse.csr_array:
-    """Return CSR rows with the narrowest indices that do."""
-    # LIBLINEAR and LIBSVM take 32-bit indices only.
+    """Return CSR rows, with 32-bit indices if they suffice."""
+    # LIBLINEAR and LIBSVM take no wider ones.
     small = max(data.size, *shape) < 2**31
     index = np.int32 if small else np.int64
     return sparse.csr_array(

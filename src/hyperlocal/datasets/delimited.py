@@ -1,8 +1,7 @@
-"""Tables of columns, such as CSV files.
+"""Tables of columns, such as CSV files, read in blocks of rows.
 
-A table of nothing but numbers is read at once by numpy. Any other is read in chunks, twice: to find
-out which columns are text, and to keep numbers as numbers and text as text. A table larger than
-memory is read in blocks, by numpy as long as there are nothing but numbers.
+Blocks of nothing but numbers are read by numpy; from the first other block on, cells are parsed one
+by one, several times more slowly.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from .columns import Table
-from .text import SAMPLE_LINES, open_text, records, to_float, to_floats
+from .columns import Table, joined
+from .text import SAMPLE_LINES, open_text, records, to_float, to_floats, without_breaks
 
-_CHUNK_ROWS = 20_000  # strings of so many rows are held at once, not the whole file
+CHUNK_ROWS = 20_000  # the text of so many rows is in memory at a time, not that of the whole file
 
 
 @dataclass(frozen=True)
@@ -32,22 +31,46 @@ class _Layout:
     has_header: bool
 
 
-def read_delimited(path: Path, target: str | int | None = None) -> Table:
-    """Read a table of columns; a ``target`` that stands in the first line makes it a header."""
-    layout = _find_layout(path, target)
-    numbers = _read_numbers(layout)
-    if numbers is not None:
-        return Table(path, layout.names, list(numbers.T), None, layout.has_header)
-    values, lines = _read_columns(layout, _find_text_columns(layout))
-    return Table(path, layout.names, values, lines, layout.has_header)
+def read_delimited(
+    path: Path,
+    target: str | int | None = None,
+    *,
+    texts: Collection[int] = (),
+    decimal: str = ".",
+    fast: bool = True,
+    chunk_rows: int = CHUNK_ROWS,
+) -> Table:
+    """Read a whole table; arguments as in :func:`read_delimited_blocks`."""
+
+    def blocks(texts: Collection[int]) -> list[Table]:
+        return list(
+            read_delimited_blocks(
+                path, chunk_rows, target=target, texts=texts, decimal=decimal, fast=fast
+            )
+        )
+
+    found = blocks(texts)
+    columns = range(len(found[0].names))
+    some = {j for j in columns if any(block.is_text(j) for block in found)}
+    if any(not block.is_text(j) for block in found for j in some):
+        found = blocks(some)  # what was read as numbers in some blocks must stay text
+    return joined(found)
 
 
 def read_delimited_blocks(
-    path: Path, n_rows: int, *, target: str | int | None = None, texts: Collection[int] = ()
+    path: Path,
+    n_rows: int,
+    *,
+    target: str | int | None = None,
+    texts: Collection[int] = (),
+    decimal: str = ".",
+    fast: bool = True,
 ) -> Iterator[Table]:
     """Read a table in blocks of about ``n_rows`` rows.
 
-    A column that is not among ``texts`` is text only in the blocks that need it.
+    A ``target`` that is a cell of the first line makes that line a header. A column that is not
+    among ``texts`` is text only in the blocks that need it. ``decimal`` is the decimal point of
+    numbers. ``fast=False`` parses cells one by one from the beginning.
     """
     layout = _find_layout(path, target)
     is_text = np.isin(np.arange(len(layout.names)), list(texts))
@@ -61,21 +84,21 @@ def read_delimited_blocks(
         return table
 
     with open_text(path) as file:
-        while lines := list(islice(file, n_rows)):
-            numbers = None if is_text.any() else _parse_numbers(layout, lines, lines_before == 0)
+        lines: list[str] = []
+        while fast and not is_text.any() and (lines := list(islice(file, n_rows))):
+            numbers = _parse_numbers(layout, lines, lines_before == 0)
             if numbers is None:
                 break
             lines_before += len(lines)
             yield block(list(numbers.T), None)
         for chunk_lines, columns in _chunks(layout, chain(lines, file), n_rows, lines_before):
-            yield block(
-                [_values(*column) for column in zip(columns, is_text, strict=True)], chunk_lines
-            )
+            pairs = zip(columns, is_text, strict=True)
+            yield block([_values(cells, text, decimal) for cells, text in pairs], chunk_lines)
 
 
 def _find_layout(path: Path, target: str | int | None) -> _Layout:
     with open_text(path) as file:
-        sample = [line for line in islice(file, SAMPLE_LINES) if line.strip()]
+        sample = [without_breaks(line) for line in islice(file, SAMPLE_LINES) if line.strip()]
     if not sample:
         raise ValueError(f"{path}: the file is empty")
     delimiter = _sniff_delimiter(sample)
@@ -112,14 +135,14 @@ def _sniff_delimiter(sample: Sequence[str]) -> str:
 def _is_header(
     first: Sequence[str], others: Sequence[Sequence[str]], target: str | int | None
 ) -> bool:
-    """Tell column names from a first row of data."""
+    """Whether the first line holds column names rather than data."""
     if isinstance(target, str) and target in first and not _is_column_number(target, len(first)):
         return True
     if _counts_from_zero(first):
         return True
     if any(to_float(cell) is not None for cell in first):
         return False
-    # All text: names do not come back as values further down.
+    # All text: names do not occur as values further down.
     return not any(cell == name for row in others for cell, name in zip(row, first, strict=False))
 
 
@@ -134,9 +157,9 @@ def _counts_from_zero(cells: Sequence[str]) -> bool:
 
 
 def _chunks(
-    layout: _Layout, lines: Iterable[str], n_rows: int = _CHUNK_ROWS, lines_before: int = 0
+    layout: _Layout, lines: Iterable[str], n_rows: int, lines_before: int
 ) -> Iterator[tuple[Sequence[int], list[Sequence[str]]]]:
-    """Yield line numbers and columns of cells, for some thousand rows at a time."""
+    """Yield line numbers and columns of cells, for ``n_rows`` rows at a time."""
     rows = records(layout.path, lines, layout.delimiter, lines_before=lines_before)
     if layout.has_header and not lines_before:
         next(rows)
@@ -151,15 +174,6 @@ def _chunks(
             [line for line, _ in chunk],
             list(zip(*(cells for _, cells in chunk), strict=True)),
         )
-
-
-def _read_numbers(layout: _Layout) -> np.ndarray | None:
-    """Read a table of nothing but numbers, several times as fast; None if it is not one.
-
-    What is wrong with the table, if anything, is left to the slow way to find out.
-    """
-    with open_text(layout.path) as file:
-        return _parse_numbers(layout, file, True)
 
 
 def _parse_numbers(layout: _Layout, lines: Iterable[str], from_start: bool) -> np.ndarray | None:
@@ -181,28 +195,9 @@ def _parse_numbers(layout: _Layout, lines: Iterable[str], from_start: bool) -> n
     return numbers if as_expected else None
 
 
-def _find_text_columns(layout: _Layout) -> np.ndarray:
-    is_text = np.zeros(len(layout.names), dtype=bool)
-    with open_text(layout.path) as file:
-        for _, columns in _chunks(layout, file):
-            for j in np.flatnonzero(~is_text):
-                is_text[j] = to_floats(columns[j]) is None
-    return is_text
-
-
-def _read_columns(layout: _Layout, is_text: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
-    """Values of every column, and the line of the file each row stands in."""
-    lines: list[int] = []
-    pieces: list[list[np.ndarray]] = [[] for _ in layout.names]
-    with open_text(layout.path) as file:
-        for chunk_lines, columns in _chunks(layout, file):
-            lines.extend(chunk_lines)
-            for j, cells in enumerate(columns):
-                pieces[j].append(_values(cells, is_text[j]))
-    return [np.concatenate(piece) for piece in pieces], np.array(lines)
-
-
-def _values(cells: Sequence[str], is_text: bool) -> np.ndarray:
-    """Cells as numbers where they can be, else as text."""
+def _values(cells: Sequence[str], is_text: bool, decimal: str) -> np.ndarray:
+    """Cells as numbers if all are, else as text."""
     numbers = None if is_text else to_floats(cells)
+    if numbers is None and not is_text and decimal != ".":
+        numbers = to_floats([cell.replace(decimal, ".") for cell in cells])
     return np.char.strip(cells) if numbers is None else numbers

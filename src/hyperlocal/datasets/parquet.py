@@ -12,36 +12,34 @@ from typing import Any
 
 import numpy as np
 
-from .columns import Table
+from .columns import Table, joined
 
-# What a data frame adds to remember its row numbers.
+# The column in which a data frame stores its row numbers.
 _INDEX_COLUMN = "__index_level_0__"
+ROWS_PER_BATCH = 1 << 16
 
 
 def read_parquet(path: Path) -> Table:
     """Read a parquet file; numbers and truth values become float64, text and categories text."""
-    with _readable(path) as file:
-        table = file.read()
-    if table.num_rows == 0:
-        raise _too_small(path, len(_columns(table)), 0)
-    return _as_table(path, table, 0)
+    blocks = list(read_parquet_blocks(path, ROWS_PER_BATCH))
+    if not blocks:
+        raise ValueError(f"{path}: no rows; a table needs features, a label and rows")
+    return joined(blocks)
 
 
 def read_parquet_blocks(path: Path, n_rows: int) -> Iterator[Table]:
     """Read a parquet file in blocks of at most ``n_rows`` rows."""
-    import pyarrow as pa
-
     first_row = 0
-    # Without buffers for columns ahead, a large row group is never in memory as a whole.
-    with _readable(path, pre_buffer=False) as file:
+    with _readable(path) as (pa, file):
         for batch in file.iter_batches(batch_size=n_rows):
             if batch.num_rows:
-                yield _as_table(path, pa.Table.from_batches([batch]), first_row)
+                yield _as_table(path, pa.Table.from_batches([batch]), first_row, pa)
                 first_row += batch.num_rows
 
 
 @contextmanager
-def _readable(path: Path, **options: Any) -> Iterator[Any]:
+def _readable(path: Path) -> Iterator[tuple[Any, Any]]:
+    """The module pyarrow, and the open file."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -51,31 +49,23 @@ def _readable(path: Path, **options: Any) -> Iterator[Any]:
             ".csv or .npz"
         ) from error
     try:
-        with pq.ParquetFile(path, **options) as file:
-            yield file
+        # Without buffers for columns ahead, a large row group is never in memory as a whole.
+        with pq.ParquetFile(path, pre_buffer=False) as file:
+            yield pa, file
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{path}: not a readable parquet file ({error})") from error
 
 
-def _as_table(path: Path, table: Any, first_row: int) -> Table:
-    import pyarrow as pa
-
-    columns = _columns(table)
+def _as_table(path: Path, table: Any, first_row: int, pa: Any) -> Table:
+    columns = [j for j, name in enumerate(table.column_names) if name != _INDEX_COLUMN]
     if len(columns) < 2:
-        raise _too_small(path, len(columns), table.num_rows)
+        raise ValueError(
+            f"{path}: {len(columns)} columns and {table.num_rows} rows; a table needs features, a "
+            "label and rows"
+        )
     names = tuple(str(table.column_names[j]) for j in columns)
     values = [_values(path, table.column_names[j], table.column(j), pa) for j in columns]
     return Table(path, names, values, first_row=first_row)
-
-
-def _columns(table: Any) -> list[int]:
-    return [j for j, name in enumerate(table.column_names) if name != _INDEX_COLUMN]
-
-
-def _too_small(path: Path, n_columns: int, n_rows: int) -> ValueError:
-    return ValueError(
-        f"{path}: {n_columns} columns and {n_rows} rows; a table needs features, a label and rows"
-    )
 
 
 def _values(path: Path, name: str, column: Any, pa: Any) -> np.ndarray:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from .dataset import Dataset, csr_rows, tidy_labels
+from .dataset import Dataset, Rows, csr_rows, tidy_labels
+from .reading import BlockCache, Reading
 from .text import SAMPLE_LINES, open_text, table_name, to_float
 
 _SVMLIGHT_PAIR = re.compile(r"(qid|\d+):\S+")
 
 
 def looks_like_svmlight(path: Path) -> bool:
-    """Tell ``label index:value …`` lines from a table; a row of zeros has no pairs at all."""
+    """Whether lines read ``label index:value …``; a row of zeros has no pairs at all."""
     with open_text(path) as file:
         lines = [line.partition("#")[0].split() for line in islice(file, SAMPLE_LINES)]
     pairs = [pair for line in lines for pair in line[1:]]
@@ -28,29 +31,90 @@ def looks_like_svmlight(path: Path) -> bool:
 
 def read_svmlight(path: Path) -> Dataset:
     """Read a LIBSVM file into CSR rows."""
-    try:
-        X, y = load_svmlight_file(str(path))
-    except ValueError as error:
-        fault = _svmlight_fault(path) or f": {error}"
-        raise ValueError(f"{path}{fault}") from error
-    rows = csr_rows(X.data, X.indices, X.indptr, X.shape)
-    return Dataset(table_name(path), rows, tidy_labels(y))
+    X, y = _load(path, str(path))
+    return Dataset(table_name(path), X, tidy_labels(y))
 
 
-def read_svmlight_blocks(path: Path, n_rows: int) -> Iterator[tuple[sparse.csr_array, np.ndarray]]:
-    """Read a LIBSVM file in blocks of rows and labels.
+class SvmlightFile:
+    """Sparse rows and labels in a LIBSVM file, in blocks.
 
-    Columns are numbered as in the file (from 0 or from 1), and end at the block's last one.
+    How many features there are is known when the file has been read once; the parsed rows are
+    stored in binary form then.
     """
-    with open_text(path) as file:
-        while lines := list(islice(file, n_rows)):
-            try:
-                X, y = load_svmlight_file(BytesIO("".join(lines).encode()), zero_based=True)
-            except ValueError as error:
-                fault = _svmlight_fault(path) or f": {error}"
-                raise ValueError(f"{path}{fault}") from error
-            if len(y):
-                yield csr_rows(X.data, X.indices, X.indptr, X.shape), y
+
+    feature_names = None
+
+    def __init__(self, path: Path, reading: Reading):
+        self.path = path
+        self._reading = reading
+        self._cache: BlockCache | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows, and of columns up to the last that is not zero."""
+        found = self._survey
+        return found.n_rows, found.last + 1 - found.first
+
+    def label_kinds(self) -> set[str]:
+        """Kinds of the labels of all blocks."""
+        return self._survey.kinds
+
+    def blocks(self) -> Iterator[tuple[Rows, np.ndarray]]:
+        """Rows and labels, some at a time."""
+        first, n_features = self._survey.first, self.shape[1]
+        if self._cache is None:
+            parts: Iterator[Any] = ((X.data, X.indices, X.indptr, y) for X, y in self._parsed())
+        else:
+            parts = ((b["data"], b["indices"], b["indptr"], b["y"]) for b in self._cache)
+        for data, indices, indptr, y in parts:
+            # Files that never use column 0 count from 1.
+            yield csr_rows(data, indices - first, indptr, (len(y), n_features)), y
+
+    @cached_property
+    def _survey(self) -> _Survey:
+        found, cache = _Survey(), self._reading.new_cache()
+        for X, y in self._parsed():
+            found.add(X, y)
+            if cache is not None:
+                cache.append({"data": X.data, "indices": X.indices, "indptr": X.indptr, "y": y})
+        if not found.n_rows:
+            raise ValueError(f"{self.path}: no rows")
+        self._cache = cache
+        return found
+
+    def _parsed(self) -> Iterator[tuple[Rows, np.ndarray]]:
+        """Blocks whose columns are numbered as in the file, from 0 or from 1."""
+        with open_text(self.path) as file:
+            while lines := list(islice(file, self._reading.rows(None))):
+                X, y = _load(self.path, BytesIO("".join(lines).encode()), zero_based=True)
+                if len(y):
+                    yield X, y
+
+
+@dataclass
+class _Survey:
+    """What a LIBSVM file holds as a whole."""
+
+    n_rows: int = 0
+    first: int = 1
+    last: int = 0
+    kinds: set[str] = field(default_factory=set)
+
+    def add(self, X: Rows, y: np.ndarray) -> None:
+        """Take a block into account."""
+        if X.nnz:
+            self.first = min(self.first, int(X.indices.min()))
+            self.last = max(self.last, int(X.indices.max()))
+        self.n_rows += len(y)
+        self.kinds.add(tidy_labels(y).dtype.kind)
+
+
+def _load(path: Path, source: Any, **options: Any) -> tuple[Rows, np.ndarray]:
+    try:
+        X, y = load_svmlight_file(source, **options)
+    except ValueError as error:
+        raise ValueError(f"{path}{_svmlight_fault(path) or f': {error}'}") from error
+    return csr_rows(X.data, X.indices, X.indptr, X.shape), y
 
 
 def _svmlight_fault(path: Path) -> str | None:

@@ -7,23 +7,29 @@ import csv
 import gzip
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import numpy as np
 
-SAMPLE_LINES = 100  # how much of a text file is looked at to tell its format
+SAMPLE_LINES = 100  # the part of a text file from which its format is recognized
+SAMPLE_BYTES = 1 << 16
 _COMPRESSED = (".gz", ".bz2")
 _MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
 
 
 def open_text(path: Path) -> TextIO:
     """Open a text file, compressed or not."""
+    opened: Any = {".gz": gzip.open, ".bz2": bz2.open}.get(path.suffix, open)
+    with opened(path, "rb") as file:
+        # Old files end lines with a carriage return; in others it may be part of a cell.
+        newline = "\n" if b"\n" in file.read(SAMPLE_BYTES) else ""
     # "-sig" drops the byte-order mark that spreadsheets write.
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    if path.suffix == ".bz2":
-        return bz2.open(path, "rt", encoding="utf-8-sig", newline="")
-    return open(path, encoding="utf-8-sig", newline="")
+    return opened(path, "rt", encoding="utf-8-sig", newline=newline)
+
+
+def without_breaks(line: str) -> str:
+    """A line without its end; a carriage return within it is a space."""
+    return line.rstrip("\r\n").replace("\r", " ")
 
 
 def table_name(path: Path) -> str:
@@ -35,10 +41,10 @@ def records(
     path: Path, lines: Iterable[str], delimiter: str, *, lines_before: int = 0
 ) -> Iterator[tuple[int, list[str]]]:
     """Cut lines into cells; yield each with its line number, blank lines left out."""
-    edge = " \r\n" if delimiter == " " else "\r\n"  # outer tabs are empty cells, outer spaces not
-    reader = csv.reader(
-        (line.strip(edge) for line in lines), delimiter=delimiter, skipinitialspace=True
-    )
+    plain = (without_breaks(line) for line in lines)
+    if delimiter == " ":  # outer tabs are empty cells, outer spaces are not
+        plain = (line.strip(" ") for line in plain)
+    reader = csv.reader(plain, delimiter=delimiter, skipinitialspace=True)
     try:
         for cells in reader:
             if any(cells):
@@ -53,8 +59,13 @@ def to_floats(cells: Sequence[str]) -> np.ndarray | None:
         return np.fromiter(map(float, cells), np.float64, len(cells))
     except ValueError:
         pass
-    numbers = [np.nan if is_missing(cell) else to_float(cell) for cell in cells]
-    return None if None in numbers else np.array(numbers, dtype=np.float64)
+    numbers = []
+    for cell in cells:
+        number = np.nan if is_missing(cell) else to_float(cell)
+        if number is None:
+            return None
+        numbers.append(number)
+    return np.array(numbers, dtype=np.float64)
 
 
 def to_float(cell: str) -> float | None:
@@ -66,5 +77,5 @@ def to_float(cell: str) -> float | None:
 
 
 def is_missing(cell: str) -> bool:
-    """Tell whether a cell stands for a missing value."""
+    """Whether a cell stands for a missing value."""
     return cell.strip().lower() in _MISSING

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,48 +14,40 @@ from ..data.arguments import check_choice, check_flag, check_n_jobs, check_numbe
 from ..data.checks import check_labelled_rows, check_rows, warn_about_scales
 from ..data.labelled import LabelledRows, merge_equal_rows
 from ..data.rows import take_rows
-from ..kernels import (
-    NEEDS_HISTOGRAMS,
-    Kernel,
-    check_kernel_arguments,
-    check_precomputed,
-    fit_kernel,
-)
-from ..model.multiclass import as_decisions, predicted_codes
+from ..kernels import NEEDS_HISTOGRAMS, Kernel, check_kernel, check_precomputed, make_kernel
+from ..model.multiclass import as_decisions, column_targets, n_columns, predicted_codes
 from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
-from ..runtime.threads import Workers, row_blocks
+from ..runtime.threads import Workers
 from ..solvers import kernel_pegasos
 from ..solvers.kernel_pegasos import KernelResult, KernelSource, MatrixKernel, RowKernel
-from ..solvers.pegasos import SAMPLINGS
-from .pegasos_base import check_regularization, lambda_of
+from ..solvers.visits import SAMPLINGS
+from .pegasos_base import penalty_of
 
 MEGABYTE = 1e6
-ROWS_PER_PREDICTION_BLOCK = 1024
-SUPPORT_PER_BLOCK = 4096
 
 
 class KernelPegasosSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Kernel support vector classifier, trained by Pegasos.
 
-    Minimises ``λ/2‖w‖² + (1/N) Σ_i hinge(y_i w·φ(x_i))`` where ``φ`` is known by its products
-    ``k(x, x')`` alone. Visits in random order count how often each row violated its margin; rows
-    that never did play no part in the model. Several classes are trained one against the rest,
-    sharing the kernel values.
+    Minimizes ``λ/2‖w‖² + (1/N) Σ_i hinge(y_i w·φ(x_i))``, ``λ = 1/(CN)``, where ``φ`` is known by
+    its products ``k(x, x')`` alone. Visits in random order count how often each row violated its
+    margin; rows that never did play no part in the model. Several classes are trained one against
+    the rest, sharing the kernel values.
 
     Parameters
     ----------
-    regularization : float or "auto", default="auto"
-        ``λ``; ``1/(CN)`` in the terms of scikit-learn's ``SVC``. "auto" is one over the sum of the
-        sample weights: C = 1. The smaller, the more epochs are needed.
+    C : float, default=1.0
+        Strength of the loss, as in scikit-learn's ``SVC``: ``λ = 1/(C Σ_i s_i)`` for sample weights
+        ``s_i``. The larger, the more epochs are needed.
     kernel : {"rbf", "linear", "poly", "chi2", "intersection", "precomputed"} or callable, \
 default="rbf"
         ``exp(−γ‖x − x'‖²)``; ``x·x'``; ``(γ x·x' + coef0)^degree``;
         ``exp(−γ Σ_v (x_v − x'_v)²/(x_v + x'_v))`` and ``Σ_v min(x_v, x'_v)`` for histograms; a
         given matrix of values between training rows; or a function of two sets of rows that
         returns the matrix of their values.
-    gamma : float or "scale", default="scale"
-        "scale" is one over the number of features times their variance (1 for "chi2").
-        ``1/(2σ²)`` for a Gaussian of width σ.
+    gamma : float, "scale" or "auto", default="scale"
+        "scale" is one over the number of features times their variance (1 for "chi2"), "auto" one
+        over the number of features; a Gaussian of standard deviation σ has ``1/(2σ²)``.
     degree : int, default=3
     coef0 : float, default=1.0
     sampling : {"permutation", "fixed_permutation", "replacement"}, default="permutation"
@@ -69,7 +60,7 @@ default="rbf"
         Duality gap at which to stop, relative to the objective. Pegasos halves its gap by doubling
         the epochs; predictions settle long before it is small.
     intercept_scaling : float, default=1.0
-        The constant feature; the intercept is penalised like the weights. 0: no intercept.
+        The constant feature; the intercept is penalized like the weights. 0: no intercept.
     cache_size : float, default=500
         Megabytes of kernel values to keep.
     class_weight : dict, "balanced" or None, default=None
@@ -92,8 +83,10 @@ default="rbf"
     intercept_ : ndarray of shape (n_columns,)
     objective_, dual_objective_, duality_gap_ : float
         ``λ/2‖w‖² + (1/N) Σ_i ℓ_i``, a lower bound of its optimum, and their difference.
-    regularization_, gamma_ : float
-        What "auto" and "scale" stand for.
+    penalty_ : float
+        ``λ``.
+    gamma_ : float
+        What "scale" stands for.
     n_iter_ : int
         Epochs run.
     t_ : int
@@ -118,7 +111,7 @@ default="rbf"
     Examples
     --------
     >>> from sklearn.datasets import make_moons
-    >>> from hyperlocal import KernelPegasosSVC
+    >>> from hyperlocal.linear import KernelPegasosSVC
     >>> X, y = make_moons(300, noise=0.1, random_state=0)
     >>> model = KernelPegasosSVC(random_state=0).fit(X[:200], y[:200])
     >>> bool(model.score(X[200:], y[200:]) > 0.95)
@@ -126,10 +119,11 @@ default="rbf"
     """
 
     _kernel: Kernel
+    classes_: np.ndarray
 
     def __init__(
         self,
-        regularization: Any = "auto",
+        C: float = 1.0,
         *,
         kernel: Any = "rbf",
         gamma: Any = "scale",
@@ -146,7 +140,7 @@ default="rbf"
         random_state: Any = None,
         verbose: int = 0,
     ):
-        self.regularization = regularization
+        self.C = C
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -182,25 +176,25 @@ default="rbf"
         """
         self._check_arguments()
         data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
-        self.__dict__.pop("classes_", None)
-        data, source = self._source(data)
+        if hasattr(self, "classes_"):
+            del self.classes_  # an interrupted fit must not leave the last model with other rows
+        data, kernel, source = self._source(data)
+        n_classes = len(data.classes)
+        weight = float(data.sample_weight.sum())
+        penalty = penalty_of(self.C, weight)
+        with (
+            Workers(self.n_jobs) as workers,
+            EpochMonitor(self, self.max_iter, self.verbose) as monitor,
+        ):
+            result = kernel_pegasos.solve(
+                source, column_targets(data.target, n_classes),
+                data.sample_weight * (source.n_rows / weight), n_columns(n_classes),
+                lambda_=penalty, sampling=self.sampling, average=bool(self.average), tol=self.tol,
+                max_iter=self.max_iter, cache_bytes=self.cache_size * MEGABYTE,
+                rng=make_generator(self.random_state), workers=workers, monitor=monitor,
+            )  # fmt: skip
+        self._kernel, self.gamma_, self.penalty_ = kernel, kernel.gamma, penalty
         self.n_samples_fit_ = data.X.shape[0] if data.origin is None else len(data.origin.row)
-        target, n_columns = data.target, len(data.classes)
-        if n_columns == 2:
-            target, n_columns = np.where(target == 1, 0, -1).astype(np.int32), 1
-        costs = data.sample_weight * (len(target) / data.sample_weight.sum())
-        self.regularization_ = lambda_of(self.regularization, data.sample_weight)
-        monitor = EpochMonitor(self, self.max_iter, self.verbose)
-        try:
-            with Workers(self.n_jobs) as workers:
-                result = kernel_pegasos.solve(
-                    source, target, costs, n_columns, lambda_=self.regularization_,
-                    sampling=self.sampling, average=bool(self.average), tol=self.tol,
-                    max_iter=self.max_iter, cache_bytes=self.cache_size * MEGABYTE,
-                    rng=make_generator(self.random_state), workers=workers, monitor=monitor.epoch,
-                )  # fmt: skip
-        finally:
-            monitor.close()
         self._take(result, data)
         return self
 
@@ -218,17 +212,10 @@ default="rbf"
         """
         check_is_fitted(self, "classes_")
         X = check_rows(self, X, reset=False).astype(self.dual_coef_.dtype, copy=False)
-        scores = np.empty((X.shape[0], len(self.dual_coef_)), self.dual_coef_.dtype)
-
-        def fill(block: tuple[int, int]) -> None:
-            rows = X[slice(*block)]
-            total = np.tile(self.intercept_.astype(np.float64), (rows.shape[0], 1))
-            for begin, end in row_blocks(len(self.support_), SUPPORT_PER_BLOCK):
-                total += self._values(rows, begin, end) @ self.dual_coef_[:, begin:end].T
-            scores[slice(*block)] = total
-
         with Workers(self.n_jobs) as workers:
-            workers.map(fill, row_blocks(X.shape[0], ROWS_PER_PREDICTION_BLOCK))
+            scores = kernel_pegasos.expansion_scores(
+                self._values, X, self.dual_coef_, self.intercept_, workers
+            )
         return as_decisions(scores)
 
     def predict(self, X: Any) -> np.ndarray:
@@ -245,15 +232,15 @@ default="rbf"
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
-    def _values(self, rows: Any, begin: int, end: int) -> np.ndarray:
+    def _values(self, rows: Any, part: slice) -> np.ndarray:
         """Kernel values of rows with a part of the support; the constant is in the intercept."""
-        if self._kernel.kind == "precomputed":
-            return rows[:, self.support_[begin:end]]
-        return self._kernel(rows, self.support_vectors_[begin:end])
+        if self._kernel.name == "precomputed":
+            return rows[:, self.support_[part]]
+        return self._kernel.values(rows, self.support_vectors_[part])
 
     def _check_arguments(self) -> None:
-        check_regularization(self.regularization)
-        check_kernel_arguments(self.kernel, self.gamma, self.degree, self.coef0)
+        check_number("C", self.C)
+        check_kernel(self.kernel, self.gamma, self.degree, self.coef0)
         check_choice("sampling", self.sampling, SAMPLINGS)
         check_flag("average", self.average)
         check_number("max_iter", self.max_iter, integer=True, above=1, inclusive=True)
@@ -264,19 +251,18 @@ default="rbf"
         if not isinstance(self.verbose, bool):
             check_number("verbose", self.verbose, integer=True, inclusive=True)
 
-    def _source(self, data: LabelledRows) -> tuple[LabelledRows, KernelSource]:
-        """Where kernel values between training rows come from."""
+    def _source(self, data: LabelledRows) -> tuple[LabelledRows, Kernel, KernelSource]:
+        """Distinct rows, their kernel, and where its values between training rows come from."""
         constant = float(self.intercept_scaling) ** 2
         if not self._is_precomputed:
             if self.kernel == "rbf":
                 warn_about_scales(data.X, "The Gaussian kernel depends on distances")
             data = merge_equal_rows(data)
-            self._kernel = fit_kernel(self.kernel, self.gamma, self.degree, self.coef0, data.X)
-            return data, RowKernel(replace(self._kernel, constant=constant), data.X)
+            kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0, data.X)
+            return data, kernel, RowKernel(kernel, data.X, constant)
         K = data.X if data.origin is None else data.X[:, data.given_rows()]
         check_precomputed(K)
-        self._kernel = Kernel("precomputed")
-        return data, MatrixKernel(np.ascontiguousarray(K), constant)
+        return data, Kernel("precomputed"), MatrixKernel(np.ascontiguousarray(K), constant)
 
     def _take(self, result: KernelResult, data: LabelledRows) -> None:
         dtype = data.X.dtype
@@ -289,7 +275,6 @@ default="rbf"
         self.dual_coef_ = np.ascontiguousarray(result.coefficients.T.astype(dtype))
         constant = float(self.intercept_scaling) ** 2
         self.intercept_ = (constant * result.coefficients.sum(axis=0)).astype(dtype)
-        self.gamma_ = self._kernel.gamma
         self.n_iter_, self.t_ = result.n_iter, result.steps
         self.objective_, self.duality_gap_ = result.objective, result.duality_gap
         self.history_ = result.history
@@ -298,7 +283,7 @@ default="rbf"
             share = result.duality_gap / result.objective if result.objective else np.nan
             warnings.warn(
                 f"Pegasos was stopped after {result.n_iter} epochs at a relative duality gap of "
-                f"{share:.1e}, above tol={self.tol:g}; raise max_iter, tol or regularization.",
+                f"{share:.1e}, above tol={self.tol:g}; raise max_iter or tol, or lower C.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

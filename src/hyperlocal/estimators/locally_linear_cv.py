@@ -2,58 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.metrics import get_scorer
+from sklearn.pipeline import make_pipeline
 
-from ..data.arguments import check_choice, check_flag, check_n_jobs, check_number, make_generator
-from ..data.checks import DISTANCES_NEED_SCALES, check_labelled_rows, warn_about_scales
+from ..data.arguments import check_choice, check_flag, make_generator
+from ..data.checks import check_labelled_rows, warn_about_scales
 from ..data.labelled import LabelledRows, merge_equal_rows
-from ..gates.anchors import default_n_anchors
 from ..maps.transformer import transformed
-from ..model.explanation import Explanation
+from ..model.explaining import ExplainedModel
+from ..model.local_model import ChainSettings
+from ..model.scaled import ScaledModel
 from ..runtime.progress import EpochMonitor
 from ..runtime.threads import Workers
-from ..selection.candidates import (
-    default_anchor_numbers,
-    default_feature_maps,
-    default_finalists,
-    make_settings,
-    sample_sizes,
-)
-from ..selection.search import (
-    FIRST_COSTS,
-    GivenFolds,
-    Outcome,
-    Search,
-    accuracy,
-    best_outcome,
-    default_folds,
-    results_table,
-)
-from .local_model import LocalModel
+from ..selection.outcomes import Outcome, best_outcome, results_table
+from ..selection.plan import SEARCHES, SearchPlan
+from ..solvers.training import Training
+from .base import ChainAttributes, LocalClassifier, ProbabilityMixin
 from .locally_linear import LocallyLinearSVC
 from .relevance import RelevanceScaler
 
-SEARCHES = ("halving", "grid")
-# What the model has that was chosen or is no concern of the search.
-PASSED_ON = ("coding", "anchors", "code_on", "normalize", "loss", "multi_class", "max_iter", "tol",
-             "intercept_scaling", "n_jobs")  # fmt: skip
 
-
-class LocallyLinearSVCCV(LocalModel):
+class LocallyLinearSVCCV(ProbabilityMixin, ChainAttributes, LocalClassifier):
     """:class:`LocallyLinearSVC` that chooses its own settings by cross-validation.
 
-    How many local models, what they see, and ``C``: all combinations are judged on shuffled folds.
-    Anchors and codes are shared by folds and by all values of ``C``, each ``C`` starts from the
-    last one's solution, and on many rows most candidates are judged on a sample only (successive
-    halving), so that the search costs a few fits. One anchor, a linear SVM, is among the
-    candidates.
+    Combinations of ``n_anchors``, ``feature_map`` and ``C`` are evaluated on shuffled folds. The
+    search costs a few fits: folds and all values of ``C`` share anchors and codes, each ``C``
+    starts from the solution of the previous one, and with many rows most candidates are evaluated
+    on a sample only (successive halving). One anchor, a linear SVM, is among the candidates.
 
     Parameters
     ----------
@@ -63,12 +41,12 @@ class LocallyLinearSVCCV(LocalModel):
     feature_maps : sequence or "auto", default="auto"
         Maps to try, as in :class:`LocallyLinearSVC`. "auto" is ``(None, "auto", "nystroem")`` up to
         5,000 rows, ``(None, "auto")`` beyond, and ``(None,)`` for sparse rows. Where "nystroem" is
-        chosen, explanations speak of similarities to some rows: ``(None, "auto")`` keeps them to
-        features. A transformer is fitted to all rows at once: one that looks at labels belongs in
-        ``scalers`` or in a pipeline around this estimator.
+        chosen, explanations are about similarities to some rows: ``(None, "auto")`` keeps them
+        about features. A transformer is fitted to all rows at once: put one that uses labels into
+        ``scalers`` or into a pipeline around this estimator.
     Cs : sequence of float or "auto", default="auto"
-        "auto" is 1, 10 and 100; 0.1 where 1 wins, and 1,000 where 100 wins and is trained with
-        ease.
+        "auto" is 1, 10 and 100; also 0.1 where 1 is best, and 1,000 where 100 is best and needs few
+        epochs.
     n_neighbors : sequence of int or int, default=8
     betas : sequence of float or "auto", default=("auto",)
     scalers : sequence of transformers or None, default=(None,)
@@ -78,14 +56,14 @@ class LocallyLinearSVCCV(LocalModel):
         Number of shuffled, stratified folds (None: five, or three from 5,000 rows on); or an object
         whose ``split(X, y)`` gives pairs of row numbers; or such pairs, for all rows.
     search : {"halving", "grid"}, default="halving"
-        "halving" judges everything but ``C`` with the middle ``C``, by two fifths of the folds; of
-        many rows, on a ninth of them (at least 2,000) at first, and the best third on three times
-        as many. The best two (three of fewer than 2,000 rows) are then judged with all ``Cs``, by
-        all folds. "grid" judges everything on everything.
+        "halving" evaluates everything but ``C`` with the middle ``C``, on two fifths of the folds;
+        of many rows, on a ninth of them (at least 2,000) at first, and the best third on three
+        times as many. The best two (three of fewer than 2,000 rows) are then evaluated with all
+        ``Cs``, on all folds. "grid" evaluates every candidate on all rows and folds.
     one_standard_error : bool, default=False
         Choose the simplest candidate whose score is within one standard error of the best: fewest
-        anchors, then the plainest map, then the smallest ``C``. Halving then keeps all anchors and
-        maps to the end.
+        anchors, then the simplest map, then the smallest ``C``. All anchors and maps are then
+        evaluated on all rows and folds.
     scoring : str, callable or None, default=None
         Accuracy, or any scorer of scikit-learn that needs labels or decisions.
     coding, anchors, code_on, normalize, loss, multi_class, max_iter, tol, intercept_scaling, \
@@ -96,14 +74,18 @@ class_weight, n_jobs, random_state
 
     Attributes
     ----------
+    best_estimator_ : LocallyLinearSVC, or Pipeline of a scaler and one
+        Fitted to all rows with the chosen setting.
     best_params_ : dict
-        The chosen setting.
+        The chosen parameters of :class:`LocallyLinearSVC`.
     best_score_ : float
         Its mean score over the folds.
     cv_results_ : dict of arrays
-        A row for each candidate that was judged, as in scikit-learn's searches; ``n_rows`` is the
-        size of the largest sample on which it was.
+        A row for each candidate that was evaluated, as in scikit-learn's searches; ``n_rows`` is
+        the size of the largest sample on which it was.
     scaler_ : fitted transformer or None
+    model_ : LocalModel
+        The fitted gate, map and weights.
     anchors_, beta_, coef_, intercept_, classes_, n_iter_, objective_, duality_gap_, history_
         Of the model fitted to all rows with the chosen setting.
     n_features_in_ : int
@@ -123,11 +105,6 @@ class_weight, n_jobs, random_state
     >>> bool(model.score(X[400:], y[400:]) > 0.97), bool(model.best_params_["n_anchors"] > 1)
     (True, True)
     """
-
-    best_params_: dict[str, Any]
-    best_score_: float
-    cv_results_: dict[str, Any]
-    scaler_: Any
 
     def __init__(
         self,
@@ -186,172 +163,83 @@ class_weight, n_jobs, random_state
         Parameters
         ----------
         X : {array-like, CSR} of shape (n_rows, n_features)
-            Rows; float32 stays float32. Standardised features are best.
+            Rows; float32 stays float32. Standardized features are best.
         y : array-like of shape (n_rows,)
             Class labels.
         sample_weight : array-like of shape (n_rows,), default=None
-            Weights of rows, in training and in judging.
+            Weights of rows, in training and in evaluation.
 
         Returns
         -------
         self
         """
-        self._check_arguments()
+        settings, training, plan = self._checked_arguments()
         data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
-        warn_about_scales(data.X, DISTANCES_NEED_SCALES)
+        warn_about_scales(data.X)
         data = merge_equal_rows(data)
         rng = make_generator(self.random_state)
-        plain = LocallyLinearSVC(**{name: getattr(self, name) for name in PASSED_ON})
-        plain._check_arguments()
-        outcomes = self._search(plain, data, rng)
+        self._forget()
+        with (
+            Workers(self.n_jobs) as workers,
+            EpochMonitor(self, plan.n_steps(data), self.verbose, task="candidates") as monitor,
+        ):
+            outcomes = plan.run(settings, training, data, workers, rng, monitor)
         best = best_outcome(outcomes, self.one_standard_error)
-        self._refit(plain, best, data, rng)
-        self.cv_results_ = results_table(outcomes, self.scalers)
+        self.cv_results_ = results_table(outcomes, plan.scalers)
         self.best_score_ = best.mean
+        self._refit(best, plan.scalers[best.setting.scaler], data, rng)
         return self
 
-    def _check_arguments(self) -> None:
-        for number in _numbers("n_anchors", self.n_anchors, auto=True):
-            check_number("n_anchors", number, integer=True, above=1, inclusive=True)
-        for number in _numbers("n_neighbors", self.n_neighbors):
-            check_number("n_neighbors", number, integer=True, above=1, inclusive=True)
-        for C in _numbers("Cs", self.Cs, auto=True):
-            check_number("Cs", C)
-        if isinstance(self.feature_maps, str):
-            check_choice("feature_maps", self.feature_maps, ["auto"])
-        else:
-            _sequence("feature_maps", self.feature_maps)
-        for name in ("betas", "scalers"):
-            _sequence(name, getattr(self, name))
-        if self.cv is not None and not (hasattr(self.cv, "split") or isinstance(self.cv, Iterable)):
-            check_number("cv", self.cv, integer=True, above=2, inclusive=True)
+    def _checked_arguments(self) -> tuple[ChainSettings, Training, SearchPlan]:
+        searched = {"n_anchors": "auto", "n_neighbors": 8, "beta": "auto", "feature_map": "auto"}
+        settings = ChainSettings.of(self, **searched)
+        training = Training(1.0, self.loss, self.multi_class, tol=self.tol, max_iter=self.max_iter)
+        settings.check()
+        training.check()
         check_choice("search", self.search, SEARCHES)
         check_flag("one_standard_error", self.one_standard_error)
-        check_n_jobs(self.n_jobs)
-
-    def _search(
-        self, plain: LocallyLinearSVC, data: LabelledRows, rng: np.random.Generator
-    ) -> list[Outcome]:
-        n_rows, n_features = data.X.shape
-        numbers = _numbers("n_anchors", self.n_anchors, auto=True)
-        numbers = sorted({min(m, n_rows) for m in numbers})
-        numbers = numbers or default_anchor_numbers(n_rows, n_features)
-        maps = self.feature_maps
-        if isinstance(maps, str):
-            maps = default_feature_maps(n_rows, not sp.issparse(data.X))
-        settings = make_settings(
-            numbers, _numbers("n_neighbors", self.n_neighbors), list(self.betas), list(maps),
-            len(self.scalers), _numbers("Cs", self.Cs, auto=True) or FIRST_COSTS,
+        self._check_common()
+        plan = SearchPlan(
+            self.n_anchors, self.n_neighbors, self.betas, self.feature_maps, self.scalers, self.Cs,
+            self.cv, self.search == "halving" and not self.one_standard_error, self.scoring,
         )  # fmt: skip
-        if isinstance(self.n_anchors, str):  # many anchors that see products would be too many
-            usual = default_n_anchors(n_rows)
-            settings = [one for one in settings if one.n_anchors <= usual or one.is_plain]
-        n_groups = len({one.group for one in settings})
-        splitter = self._splitter(data, rng)
-        halving = self.search == "halving" and not self.one_standard_error
-        samples = halving and not isinstance(splitter, GivenFolds)
-        sizes = sample_sizes(n_rows, n_groups, samples, fewest=4 * max(numbers))
-        monitor = EpochMonitor(self, n_groups * len(sizes) + 1, self.verbose, task="candidates")
-        scorer = accuracy if self.scoring is None else get_scorer(self.scoring)
-        with Workers(self.n_jobs) as workers:
-            search = Search(
-                plain, list(self.scalers), data, splitter, scorer, workers, rng, monitor
-            )
-            n_finalists = default_finalists(n_rows) if halving else n_groups
-            outcomes = search.run(settings, sizes, n_finalists)
-            return search.extend_costs(outcomes) if isinstance(self.Cs, str) else outcomes
-
-    def _splitter(self, data: LabelledRows, rng: np.random.Generator) -> Any:
-        if hasattr(self.cv, "split"):
-            return self.cv
-        if isinstance(self.cv, Iterable):
-            return GivenFolds(self.cv, data)
-        folds = default_folds(data.target, self.cv, rng)
-        if folds is None:
-            raise ValueError(
-                "cross-validation needs a class of at least two distinct rows; use "
-                "LocallyLinearSVC."
-            )
-        return folds
+        return settings, training, plan
 
     def _refit(
-        self,
-        plain: LocallyLinearSVC,
-        best: Outcome,
-        data: LabelledRows,
-        rng: np.random.Generator,
+        self, best: Outcome, scaler: Any, data: LabelledRows, rng: np.random.Generator
     ) -> None:
-        setting, X = best.setting, data.X
-        scaler = self.scalers[setting.scaler]
+        """Fit the chosen setting to all rows."""
+        chosen = best.setting.parameters
+        passed_on = LocallyLinearSVC().get_params(deep=False).keys() & self.get_params().keys()
+        passed_on -= chosen.keys() | {"class_weight", "verbose"}
+        given = {name: getattr(self, name) for name in passed_on}
+        model = LocallyLinearSVC(**given | chosen)
+        model.set_params(random_state=int(rng.integers(2**31)))
+        X = data.X
         if scaler is not None:
-            scaler = clone(scaler).fit(X, data.classes[data.target])
+            scaler = clone(scaler).fit(X, data.labels)
             X = transformed(scaler, X, "scalers")
-        chosen = {
-            name: getattr(setting, name)
-            for name in ("n_anchors", "n_neighbors", "beta", "feature_map", "C")
-        }
-        model = clone(plain).set_params(**chosen, random_state=int(rng.integers(2**31)))
-        model.fit(X, data.classes[data.target], data.sample_weight)
-        given = model.get_params(deep=False).keys() | {"n_features_in_", "feature_names_in_"}
-        for name, value in vars(model).items():
-            if name not in given:
-                setattr(self, name, value)
-        self.scaler_ = scaler
-        self.best_params_ = {**chosen, "scaler": self.scalers[setting.scaler]}
+        model.fit(X, data.labels, data.sample_weight)
+        self.best_estimator_ = model if scaler is None else make_pipeline(scaler, model)
+        self.best_params_, self.scaler_ = chosen, scaler
+        self.classes_, self.n_iter_ = model.classes_, model.n_iter_
+        self.objective_, self.duality_gap_ = model.objective_, model.duality_gap_
+        self.history_ = model.history_
+        self.model_ = model.model_
 
-    def _check_fitted_rows(self, X: Any) -> Any:
-        X = super()._check_fitted_rows(X)
-        return X if self.scaler_ is None else transformed(self.scaler_, X, "scalers")
+    # ---- explanations, in the features as they were given --------------------------------------
 
-    # ---- explanations, in the features as they were given ----------------------------------------
+    def _scale(self) -> np.ndarray | None:
+        """The factors of a scaler that only multiplies features."""
+        is_scale = isinstance(self.scaler_, RelevanceScaler)
+        return self.scaler_.scale_.astype(self.model_.dtype) if is_scale else None
 
-    def _relevance(self) -> np.ndarray | None:
-        """By how much features were stretched, if that is all that was done to them."""
-        stretched = isinstance(self.scaler_, RelevanceScaler) and self._feature_map.explains_input
-        return self.scaler_.scale_.astype(self._weights.dtype) if stretched else None
+    def _explained_model(self) -> ExplainedModel:
+        scale = self._scale()
+        return self.model_ if scale is None else ScaledModel(self.model_, scale)
 
-    def _local_models(self, X: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        for coef, intercept in super()._local_models(X):  # checks that the model is fitted
-            scale = self._relevance()
-            yield coef if scale is None else coef * scale, intercept
-
-    def _explain_rows(self, X: Any) -> list[Explanation]:
-        explanations, scale = super()._explain_rows(X), self._relevance()
-        if scale is None:
-            return explanations
-        return [_unstretched(explanation, scale) for explanation in explanations]
-
-
-def _unstretched(explanation: Explanation, scale: np.ndarray) -> Explanation:
-    """Told in features that were multiplied by ``scale``; those of scale zero have no effect."""
-
-    def undo(values: np.ndarray) -> np.ndarray:
-        return np.divide(values, scale, out=np.zeros_like(values), where=scale > 0)
-
-    point = explanation.boundary
-    if point is not None:
-        changes = undo(point.changes)
-        distance = float(np.linalg.norm(changes))
-        longer = distance / point.distance if point.distance > 0 else 1.0
-        point = replace(
-            point, row=undo(point.row), changes=changes, distance=distance,
-            linear_distance=point.linear_distance * longer,
-        )  # fmt: skip
-    values = None if explanation.values is None else undo(explanation.values)
-    return replace(explanation, values=values, boundary=point)
-
-
-def _numbers(name: str, value: Any, auto: bool = False) -> list[Any]:
-    """One number or several; none for "auto"."""
-    if isinstance(value, str) and auto:
-        check_choice(name, value, ["auto"])
-        return []
-    if np.ndim(value) == 0 and not isinstance(value, Iterable):
-        return [value]
-    return list(_sequence(name, value))
-
-
-def _sequence(name: str, values: Any) -> Sequence[Any]:
-    if isinstance(values, str) or not isinstance(values, Iterable) or not len(list(values)):
-        raise ValueError(f"{name} must be a sequence of values to try, got {values!r}.")
-    return list(values)
+    def _checked_rows(self, X: Any) -> Any:
+        X = super()._checked_rows(X)
+        if self.scaler_ is None or self._scale() is not None:
+            return X
+        return transformed(self.scaler_, X, "scalers")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from ..data.arguments import check_choice, check_flag
+from ..data.arguments import check_choice
 from ..data.checks import (
     PENALTIES_NEED_SCALES,
     check_known_classes,
@@ -16,27 +16,26 @@ from ..data.checks import (
 )
 from ..data.labelled import LabelledRows, merge_equal_rows
 from ..model.losses import LOSSES
+from ..model.multiclass import column_targets, n_columns
 from ..runtime.progress import with_callbacks
 from ..runtime.threads import Workers
-from ..solvers import SolverResult
 from ..solvers.pegasos import PegasosProblem
-from .linear import LinearModel
-from .local_model import _loss_is_log
-from .pegasos_base import PegasosEstimator
+from .base import LinearAttributes, LocalClassifier, ProbabilityMixin, loss_is_log
+from .pegasos_base import PegasosEstimator, PegasosRun, PegasosTraining
 
 
-class PegasosSVC(PegasosEstimator, LinearModel):
+class PegasosSVC(PegasosEstimator, ProbabilityMixin, LinearAttributes, LocalClassifier):
     """Linear support vector classifier, trained by Pegasos.
 
-    Minimises ``λ/2‖w‖² + (1/N) Σ_i ℓ_i`` by steps of length ``1/(λt)`` against the sub-gradient of
-    a few random rows. The step size needs no tuning, and a good solution takes about ``1/λ``
-    steps, however many rows there are.
+    Minimizes ``λ/2‖w‖² + (1/N) Σ_i ℓ_i``, ``λ = 1/(CN)``, by steps of length ``1/(λt)`` against the
+    sub-gradient of a few random rows. The step size needs no tuning, and a good solution takes
+    about ``1/λ`` steps, however many rows there are.
 
     Parameters
     ----------
-    regularization : float or "auto", default="auto"
-        ``λ``; ``1/(CN)`` in the terms of :class:`SDCASVC`. "auto" is one over the sum of the sample
-        weights, C = 1; ``partial_fit`` then takes those of its first batch.
+    C : float, default=1.0
+        Strength of the loss, as in :class:`SDCASVC`: ``λ = 1/(C Σ_i s_i)`` for sample weights
+        ``s_i``, those of its first batch in ``partial_fit``. The larger, the more steps are needed.
     loss : {"hinge", "squared_hinge", "log"}, default="hinge"
         "log" gives ``predict_proba``. The squared hinge takes implicit steps: it is pulled by the
         slack that is left after the step, since its slope has no bound.
@@ -58,7 +57,7 @@ class PegasosSVC(PegasosEstimator, LinearModel):
         Stop when three epochs in a row, after the first ``1/λ`` steps, lower the objective by less
         than this share. None: run ``max_iter`` epochs.
     intercept_scaling : float, default=1.0
-        The constant feature; the intercept is penalised like the weights. 0: no intercept.
+        The constant feature; the intercept is penalized like the weights. 0: no intercept.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes; they multiply the weights of the class's rows.
     n_jobs : int or None, default=None
@@ -80,8 +79,10 @@ class PegasosSVC(PegasosEstimator, LinearModel):
         Epochs run (batches given, for ``partial_fit``).
     t_ : int
         Steps made.
-    regularization_ : float
-        The ``λ`` that "auto" stands for.
+    penalty_ : float
+        ``λ``.
+    model_ : LocalModel
+        What prediction needs.
     history_ : list of (epoch, objective, NaN)
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
@@ -99,7 +100,7 @@ class PegasosSVC(PegasosEstimator, LinearModel):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from hyperlocal import PegasosSVC
+    >>> from hyperlocal.linear import PegasosSVC
     >>> X, y = load_iris(return_X_y=True)
     >>> model = PegasosSVC(multi_class="crammer_singer", random_state=0).fit(X, y)
     >>> bool(model.score(X, y) > 0.9)
@@ -108,7 +109,7 @@ class PegasosSVC(PegasosEstimator, LinearModel):
 
     def __init__(
         self,
-        regularization: Any = "auto",
+        C: float = 1.0,
         *,
         loss: str = "hinge",
         multi_class: str = "ovr",
@@ -124,7 +125,7 @@ class PegasosSVC(PegasosEstimator, LinearModel):
         random_state: Any = None,
         verbose: int = 0,
     ):
-        self.regularization = regularization
+        self.C = C
         self.loss = loss
         self.multi_class = multi_class
         self.batch_size = batch_size
@@ -146,7 +147,7 @@ class PegasosSVC(PegasosEstimator, LinearModel):
         Parameters
         ----------
         X : {array-like, CSR} of shape (n_rows, n_features)
-            Rows; float32 stays float32. Standardised features are best.
+            Rows; float32 stays float32. Standardized features are best.
         y : array-like of shape (n_rows,)
             Class labels.
         sample_weight : array-like of shape (n_rows,), default=None
@@ -156,14 +157,11 @@ class PegasosSVC(PegasosEstimator, LinearModel):
         -------
         self
         """
-        self._check_arguments()
+        training = self._checked_arguments()
         data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
         warn_about_scales(data.X, PENALTIES_NEED_SCALES)
-        data = merge_equal_rows(data)
-        self._forget()
-        with Workers(self.n_jobs) as workers:
-            result = self._solve(self._problem(data, workers))
-        self._take_classes(result, data)
+        self._solve(merge_equal_rows(data), training)
+        self.classes_ = data.classes
         return self
 
     def partial_fit(
@@ -183,30 +181,28 @@ class PegasosSVC(PegasosEstimator, LinearModel):
         -------
         self
         """
-        self._check_arguments()
+        training = self._checked_arguments()
         if self.class_weight == "balanced":
             raise ValueError(
                 "class_weight='balanced' would balance each batch by itself in partial_fit; give a "
                 "dict of weights."
             )
-        first = not hasattr(self, "classes_")
+        first = not hasattr(self, "model_")
         known = check_known_classes(classes, None if first else self.classes_)
         data = check_labelled_rows(
             self, X, y, sample_weight, self.class_weight, classes=known, reset=first
         )
         if first:
             warn_about_scales(data.X, PENALTIES_NEED_SCALES)
-            self._forget()
         data = merge_equal_rows(data)
         if not first:
-            X = data.X.astype(self._weights.dtype, copy=False)
+            X = data.X.astype(self.model_.dtype, copy=False)
             data = LabelledRows(X, data.target, data.classes, data.sample_weight)
-        with Workers(self.n_jobs) as workers:
-            result = self._continue(self._problem(data, workers))
-        self._take_classes(result, data)
+        self._visit(data, training)
+        self.classes_ = data.classes
         return self
 
-    @available_if(_loss_is_log)
+    @available_if(loss_is_log)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities (``loss="log"``); one-vs-rest ones are scaled to sum to one."""
         if self.multi_class != "multinomial":
@@ -217,9 +213,9 @@ class PegasosSVC(PegasosEstimator, LinearModel):
         shares = np.exp(scores - scores.max(axis=1, keepdims=True))
         return shares / shares.sum(axis=1, keepdims=True)
 
-    def _check_arguments(self) -> None:
-        self._check_schedule()
-        check_flag("project", self.project)
+    def _checked_arguments(self) -> PegasosTraining:
+        training = PegasosTraining.of(self)
+        self._check_common()
         check_choice("loss", self.loss, LOSSES)
         check_choice("multi_class", self.multi_class, ("ovr", "crammer_singer", "multinomial"))
         if self.multi_class == "crammer_singer" and self.loss == "log":
@@ -229,22 +225,14 @@ class PegasosSVC(PegasosEstimator, LinearModel):
             )
         if self.multi_class == "multinomial" and self.loss != "log":
             raise ValueError("multi_class='multinomial' needs loss='log'.")
-        self._projects = bool(self.project)
+        return training
 
-    def _problem(self, data: LabelledRows, workers: Workers) -> PegasosProblem:
-        target, n_columns = data.target, len(data.classes)
-        coupling = "one_vs_rest" if self.multi_class == "ovr" else self.multi_class
-        if n_columns == 2 and coupling == "one_vs_rest":
-            target, n_columns = np.where(target == 1, 0, -1).astype(np.int32), 1
+    def _problem(
+        self, data: LabelledRows, run: PegasosRun, training: PegasosTraining, workers: Workers
+    ) -> PegasosProblem:
+        n_classes, joint = len(data.classes), self.multi_class != "ovr"
         return PegasosProblem(
-            **self._shared_parts(data, workers), n_columns=n_columns, coupling=coupling,
-            target=target, loss=self.loss,
+            **run.problem_parts(data, training, workers), n_columns=n_columns(n_classes, joint),
+            coupling=self.multi_class if joint else "one_vs_rest",
+            target=column_targets(data.target, n_classes, joint), loss=self.loss,
         )  # fmt: skip
-
-    def _take_classes(self, result: SolverResult, data: LabelledRows) -> None:
-        if result.weights.shape[1] == 2:
-            # Two classes trained jointly: the difference of their scores decides.
-            result.weights = np.ascontiguousarray(result.weights[:, 1:] - result.weights[:, :1])
-        self._make_linear(data.X.shape[1])
-        self._take(result)
-        self.classes_ = data.classes

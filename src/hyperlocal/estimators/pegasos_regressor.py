@@ -13,21 +13,21 @@ from ..data.checks import PENALTIES_NEED_SCALES, check_rows, check_valued_rows, 
 from ..data.labelled import LabelledRows, merge_equal_rows
 from ..runtime.progress import with_callbacks
 from ..runtime.threads import Workers
-from ..solvers import pegasos
 from ..solvers.pegasos import PegasosProblem
-from .pegasos_base import PegasosEstimator
+from .pegasos_base import PegasosEstimator, PegasosRun, PegasosTraining
 
 
 class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator):
     """Linear support vector regression, trained by Pegasos.
 
-    Minimises ``λ/2‖w‖² + (1/N) Σ_i max(0, |y_i − w·x_i − b| − ε)``: residuals up to ``ε`` cost
-    nothing, and outliers pull no harder than any other row.
+    Minimizes ``λ/2‖w‖² + (1/N) Σ_i max(0, |y_i − w·x_i − b| − ε)``, ``λ = 1/(CN)``: residuals up to
+    ``ε`` cost nothing, and the gradient of an outlier is no larger than that of any other row.
 
     Parameters
     ----------
-    regularization : float or "auto", default="auto"
-        ``λ``; ``1/(CN)`` in the terms of scikit-learn's ``LinearSVR``.
+    C : float, default=1.0
+        Strength of the loss, as in scikit-learn's ``LinearSVR``: ``λ = 1/(C Σ_i s_i)`` for sample
+        weights ``s_i``, those of the first batch in ``partial_fit``.
     epsilon : float, default=0.0
         Half the width of the tube, in units of ``y``.
     batch_size : int, default=1
@@ -39,7 +39,7 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator):
     n_jobs : int or None, default=None
     random_state : int, RandomState instance or None, default=None
     verbose : int, default=0
-        All as in :class:`PegasosSVC`. Standardise ``y`` where its scale is far from one.
+        All as in :class:`PegasosSVC`. Standardize ``y`` where its scale is far from one.
 
     Attributes
     ----------
@@ -48,7 +48,9 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator):
     objective_ : float
     n_iter_ : int
     t_ : int
-    regularization_ : float
+    penalty_ : float
+        ``λ``.
+    model_ : LocalModel
     history_ : list of (epoch, objective, NaN)
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
@@ -56,19 +58,16 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from hyperlocal import PegasosRegressor
+    >>> from hyperlocal.linear import PegasosRegressor
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
     >>> model = PegasosRegressor(random_state=0).fit(X, X @ [2.0, -1.0] + 0.5)
     >>> np.round(model.coef_, 1).tolist()
     [2.0, -1.0]
     """
 
-    _weights: np.ndarray
-    _bias: float
-
     def __init__(
         self,
-        regularization: Any = "auto",
+        C: float = 1.0,
         *,
         epsilon: float = 0.0,
         batch_size: int = 1,
@@ -81,7 +80,7 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator):
         random_state: Any = None,
         verbose: int = 0,
     ):
-        self.regularization = regularization
+        self.C = C
         self.epsilon = epsilon
         self.batch_size = batch_size
         self.sampling = sampling
@@ -108,58 +107,55 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator):
         -------
         self
         """
-        self._check_arguments()
+        training = self._checked_arguments()
         data = check_valued_rows(self, X, y, sample_weight)
         warn_about_scales(data.X, PENALTIES_NEED_SCALES)
-        data = merge_equal_rows(data)
-        self._forget()
-        with Workers(self.n_jobs) as workers:
-            result = self._solve(self._problem(data, workers))
-        self._take(result)
+        self._solve(merge_equal_rows(data), training)
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> PegasosRegressor:
         """Visit the rows of a batch once; step ``t`` goes on where the last call, or fit, ended."""
-        self._check_arguments()
-        first = not hasattr(self, "_weights")
+        training = self._checked_arguments()
+        first = not hasattr(self, "model_")
         data = check_valued_rows(self, X, y, sample_weight, reset=first)
         if first:
             warn_about_scales(data.X, PENALTIES_NEED_SCALES)
-            self._forget()
         data = merge_equal_rows(data)
         if not first:
-            dtype = self._weights.dtype
+            dtype = self.model_.dtype
             X, values = data.X.astype(dtype, copy=False), data.classes.astype(dtype, copy=False)
             data = LabelledRows(X, data.target, values, data.sample_weight)
-        with Workers(self.n_jobs) as workers:
-            result = self._continue(self._problem(data, workers))
-        self._take(result)
+        self._visit(data, training)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Predicted values of rows."""
-        check_is_fitted(self, "_weights")
-        X = check_rows(self, X, reset=False).astype(self._weights.dtype, copy=False)
+        check_is_fitted(self)
+        X = check_rows(self, X, reset=False).astype(self.model_.dtype, copy=False)
         with Workers(self.n_jobs) as workers:
-            return pegasos.affine_scores(X, self._weights[0], self._bias, workers)[:, 0]
+            return self.model_.scores(X, workers)[:, 0]
 
     @property
     def coef_(self) -> np.ndarray:
         """Weights, ``(n_features,)``."""
-        return self._weights[0, 0, :-1]
+        return self.model_.coef[0, 0]
 
     @property
     def intercept_(self) -> float:
         """The intercept."""
-        return float(self._weights[0, 0, -1] * self._bias)
+        return float(self.model_.intercept[0, 0])
 
-    def _check_arguments(self) -> None:
-        self._check_schedule()
+    def _checked_arguments(self) -> PegasosTraining:
+        training = PegasosTraining.of(self)
+        self._check_common()
         check_number("epsilon", self.epsilon, inclusive=True)
+        return training
 
-    def _problem(self, data: LabelledRows, workers: Workers) -> PegasosProblem:
+    def _problem(
+        self, data: LabelledRows, run: PegasosRun, training: PegasosTraining, workers: Workers
+    ) -> PegasosProblem:
         return PegasosProblem(
-            **self._shared_parts(data, workers), n_columns=1, coupling="regression",
+            **run.problem_parts(data, training, workers), n_columns=1, coupling="regression",
             values=data.classes[data.target], epsilon=float(self.epsilon),
         )  # fmt: skip
 

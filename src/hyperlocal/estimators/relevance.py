@@ -1,4 +1,4 @@
-"""Features scaled by how much they tell about the labels."""
+"""RelevanceScaler: features scaled by their importance."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data.arguments import check_number
 from ..data.checks import check_labelled_rows, check_rows
+from ..maps.plain import Step, scaling
 
 
 class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Scale each feature by a power of its importance in a forest of extremely random trees.
 
-    Distances to anchors then mostly count the features that matter, and weights on the others cost
-    more. It helps where many features say little, and can hurt where they only speak together. The
-    features should be standardised before.
+    Distances to anchors then depend mostly on relevant features, and weights on the others are
+    penalized more. This helps if many features are nearly irrelevant. It can hurt if features are
+    informative only in combination. Standardize the features first.
 
     Parameters
     ----------
@@ -28,7 +29,7 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     n_estimators : int, default=100
         Trees of the forest.
     estimator : classifier with ``feature_importances_``, default=None
-        In place of the forest.
+        Used instead of the forest.
     n_jobs : int or None, default=None
     random_state : int, RandomState instance or None, default=None
 
@@ -45,7 +46,7 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from hyperlocal import RelevanceScaler
+    >>> from hyperlocal.preprocessing import RelevanceScaler
     >>> X = np.random.default_rng(0).standard_normal((200, 3))
     >>> scaler = RelevanceScaler(random_state=0).fit(X, X[:, 0] > 0)
     >>> int(scaler.scale_.argmax())
@@ -70,7 +71,7 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RelevanceScaler:
-        """Grow the forest and read off the scales.
+        """Fit the forest and compute the scales.
 
         Parameters
         ----------
@@ -116,6 +117,10 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if not sp.issparse(X):
             return X * scale
         return sp.csr_array((X.data * scale[X.indices], X.indices, X.indptr), shape=X.shape)
+
+    def plain(self) -> list[Step]:
+        """The factors as a plain step, for export."""
+        return [scaling(self.scale_)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

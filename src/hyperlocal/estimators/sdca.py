@@ -6,20 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from ..data.checks import PENALTIES_NEED_SCALES
-from ..data.labelled import LabelledRows
+from ..data.arguments import check_flag, check_number, make_generator
+from ..data.checks import PENALTIES_NEED_SCALES, check_labelled_rows, warn_about_scales
+from ..data.labelled import LabelledRows, merge_equal_rows
+from ..model.local_model import linear_model
+from ..model.multiclass import joined_columns
+from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
 from ..runtime.threads import Workers
-from ..solvers import SolverResult
-from .base import LocallyLinearClassifier
-from .linear import LinearModel
+from ..solvers.result import support_vectors
+from ..solvers.training import Training
+from .base import LinearAttributes, LocalClassifier, ProbabilityMixin
 
 
-class SDCASVC(LinearModel, LocallyLinearClassifier):
+class SDCASVC(CallbackSupportMixin, ProbabilityMixin, LinearAttributes, LocalClassifier):
     """Linear support vector classifier, trained by stochastic dual coordinate ascent.
 
-    ``min ½‖w‖² + C Σ_i s_i ℓ_i`` in its dual, one variable after the other in random order, until
-    the duality gap certifies the solution. It is :class:`LocallyLinearSVC` with a single anchor
-    that always speaks, and runs on the same solver.
+    Solves the dual of ``min ½‖w‖² + C Σ_i s_i ℓ_i``, one variable after the other in random order,
+    until the duality gap is small enough. It is :class:`LocallyLinearSVC` with a single anchor that
+    is always active, and uses the same solver.
 
     Parameters
     ----------
@@ -28,21 +32,21 @@ class SDCASVC(LinearModel, LocallyLinearClassifier):
     loss : {"hinge", "squared_hinge", "log"}, default="hinge"
         "log" gives ``predict_proba``.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
-        One problem per class against the rest, or one joint problem.
+        One problem per class against all others, or one joint problem.
     max_iter : int, default=1000
         The most epochs.
     tol : float, default=1e-3
         Duality gap at which to stop, relative to the objective.
     intercept_scaling : float, default=1.0
-        The constant feature; the intercept is penalised like the weights. 0: no intercept.
+        The constant feature; the intercept is penalized like the weights. 0: no intercept.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes; they multiply the weights of the class's rows.
     n_jobs : int or None, default=None
         Threads, over classes. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seeds the order of visits.
+        Determines the order of visits.
     warm_start : bool, default=False
-        Go on from the dual variables of the last fit.
+        Start from the dual variables of the last fit.
     verbose : int, default=0
         1 writes a line to stderr now and then, 2 every epoch.
 
@@ -54,9 +58,9 @@ class SDCASVC(LinearModel, LocallyLinearClassifier):
     support_ : ndarray of shape (n_support,)
         Rows of the training data whose dual variables are not zero.
     dual_coef_ : ndarray of shape (n_columns, n_support)
-        The representer form: ``coef_ = dual_coef_ @ X[support_]``, that is ``Σ_i α_i y_i x_i``.
+        Dual form of the weights: ``coef_ = dual_coef_ @ X[support_]``, that is ``Σ_i α_i y_i x_i``.
     objective_, dual_objective_, duality_gap_ : float
-        Primal minus dual is the gap: how far above the optimum the objective can be at most.
+        The gap is primal minus dual: an upper bound of the distance from the optimum.
     n_iter_ : int
         Epochs run.
     history_ : list of (epoch, objective, duality gap)
@@ -68,8 +72,8 @@ class SDCASVC(LinearModel, LocallyLinearClassifier):
 
     See Also
     --------
-    PegasosSVC : The same problem in its primal.
-    LocallyLinearSVC : Many linear models, mixed by a gate.
+    PegasosSVC : The same problem, solved in the primal.
+    LocallyLinearSVC : Many linear models, weighted by a gate.
 
     References
     ----------
@@ -80,18 +84,14 @@ class SDCASVC(LinearModel, LocallyLinearClassifier):
     --------
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.preprocessing import scale
-    >>> from hyperlocal import SDCASVC
+    >>> from hyperlocal.linear import SDCASVC
     >>> X, y = load_iris(return_X_y=True)
     >>> model = SDCASVC(random_state=0).fit(scale(X), y)
     >>> bool(model.duality_gap_ <= 1e-3 * model.objective_)
     True
     """
 
-    # What a linear SVM is among the locally linear ones.
-    n_anchors, n_neighbors, coding, beta = 1, 1, "hard", 1.0
-    anchors, feature_map, code_on, normalize = "kmeans", None, "input", False
-    solver = "dual"
-    _why_scales_matter = PENALTIES_NEED_SCALES
+    _alpha: np.ndarray | None
 
     def __init__(
         self,
@@ -120,25 +120,72 @@ class SDCASVC(LinearModel, LocallyLinearClassifier):
         self.warm_start = warm_start
         self.verbose = verbose
 
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SDCASVC:
+        """Fit to training rows.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+            Rows; float32 stays float32. Standardized features are best.
+        y : array-like of shape (n_rows,)
+            Class labels.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weights of rows. A weight of two is the same as the row twice: bitwise up to 16,384
+            rows, within the solver's tolerance above.
+
+        Returns
+        -------
+        self
+        """
+        training = self._checked_arguments()
+        data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
+        warn_about_scales(data.X, PENALTIES_NEED_SCALES)
+        data = merge_equal_rows(data)
+        rng = make_generator(self.random_state)
+        alpha = self._continued_alpha(data)
+        self._forget()
+        chain = linear_model(data.X.shape[1], bias=float(self.intercept_scaling))
+        with (
+            Workers(self.n_jobs) as workers,
+            EpochMonitor(self, self.max_iter, self.verbose) as monitor,
+        ):
+            problem = training.problem(chain, data, workers)
+            if alpha is not None and alpha.shape[1] != problem.n_columns:
+                alpha = None
+            result = training.solve(problem, rng, monitor, alpha=alpha)
+        self.model_ = chain.trained(joined_columns(result.weights, len(data.classes)))
+        self.classes_ = data.classes
+        self._alpha = result.alpha if self.warm_start else None
+        self.n_samples_fit_ = data.n_given
+        self.support_, self.dual_coef_ = support_vectors(problem, result, data)
+        self._record(result, training.advice(result))
+        return self
+
     @property
     def dual_objective_(self) -> float:
         """The dual objective: a lower bound of the optimum."""
         return self.objective_ - self.duality_gap_
 
-    def _fit_gate(self, data: LabelledRows, rng: np.random.Generator, workers: Workers) -> None:
-        self._make_linear(data.X.shape[1])
-        self._made_from = self._gate_arguments()
+    def _checked_arguments(self) -> Training:
+        training = Training(
+            self.C, self.loss, self.multi_class, tol=self.tol, max_iter=self.max_iter
+        )
+        training.check()
+        check_number("intercept_scaling", self.intercept_scaling, inclusive=True)
+        check_flag("warm_start", self.warm_start)
+        self._check_common()
+        return training
 
-    def _keep_duals(self, result: SolverResult, data: LabelledRows) -> None:
-        signed = result.alpha
-        assert signed is not None
-        if self.multi_class == "ovr":
-            # Two classes share one column, in which the second is positive.
-            columns = np.arange(len(data.classes))[-signed.shape[1] :]
-            signed = np.where(data.target[:, None] == columns, signed, -signed)
-        elif signed.shape[1] == 2:
-            signed = signed[:, 1:] - signed[:, :1]
-        signed = data.spread(signed)
-        self.n_samples_fit_ = signed.shape[0]
-        self.support_ = np.flatnonzero(signed.any(axis=1))
-        self.dual_coef_ = np.ascontiguousarray(signed[self.support_].T)
+    def _continued_alpha(self, data: LabelledRows) -> np.ndarray | None:
+        """The dual variables of the last fit, if a warm start can use them."""
+        is_reused = (
+            bool(self.warm_start)
+            and hasattr(self, "model_")
+            and self._alpha is not None
+            and self._alpha.dtype == data.X.dtype
+            and len(self._alpha) == data.X.shape[0]
+            and np.array_equal(self.classes_, data.classes)
+            and self.model_.n_features_in == data.X.shape[1]
+        )
+        return self._alpha if is_reused else None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import numpy_predict
-from .plain import plain_model
+from .plain import Step, plain_model
 
 #: The module that predicts from exported arrays; copy it wherever there is numpy.
 NUMPY_PREDICTOR = Path(numpy_predict.__file__)
@@ -27,7 +27,8 @@ def to_numpy(estimator: Any) -> dict[str, np.ndarray]:
     Returns
     -------
     dict of str to ndarray
-        What ``hyperlocal.export.numpy_predict`` reads.
+        What ``numpy_predict`` reads: "classes", "facts" (JSON, in which ``{"array": name}`` stands
+        for an array) and the arrays themselves.
 
     Examples
     --------
@@ -41,15 +42,29 @@ def to_numpy(estimator: Any) -> dict[str, np.ndarray]:
     True
     """
     plain = plain_model(estimator)
-    arrays = {name: np.ascontiguousarray(array) for name, array in plain.arrays.items()}
-    for chain, steps in plain.chains.items():
-        for number, step in enumerate(steps):
-            arrays |= {f"{chain}.{number}.{name}": part for name, part in step.parts.items()}
-    chains = {chain: [step.kind for step in steps] for chain, steps in plain.chains.items()}
-    arrays["facts"] = np.array(json.dumps(plain.facts | chains))
-    classes = plain.classes
-    arrays["classes"] = classes.astype(str) if classes.dtype.hasobject else classes
-    return arrays
+    arrays: dict[str, np.ndarray] = {}
+    facts = {"dtype": plain.dtype.name, "steps": _named(plain.steps, "steps", arrays)}
+    classes = plain.classes.astype(str) if plain.classes.dtype.hasobject else plain.classes
+    return {"facts": np.array(json.dumps(facts)), "classes": classes, **arrays}
+
+
+def _named(part: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
+    """A part as JSON has it; arrays go to ``arrays``, equal ones once."""
+    if isinstance(part, Step):
+        parts = {key: _named(one, f"{name}.{key}", arrays) for key, one in part.parts.items()}
+        return {"kind": part.kind, **parts}
+    if isinstance(part, list):
+        return [_named(one, f"{name}.{number}", arrays) for number, one in enumerate(part)]
+    if not isinstance(part, np.ndarray):
+        return part
+    equal = (key for key, known in arrays.items() if _are_equal(known, part))
+    name = next(equal, name)
+    arrays[name] = part
+    return {"array": name}
+
+
+def _are_equal(one: np.ndarray, other: np.ndarray) -> bool:
+    return one.dtype == other.dtype and np.array_equal(one, other)
 
 
 def save_numpy(estimator: Any, path: Any, *, with_module: bool = False) -> None:

@@ -29,21 +29,33 @@ def predict(model, X):
 
 def decision_function(model, X):
     """Scores of dense rows: one per row for two classes, else one per row and class."""
-    facts = json.loads(str(model["facts"]))
-    X = np.asarray(X, dtype=model["weights"].dtype)
-    kinds = {"local": _local, "tree": _tree, "latent": _latent}
+    facts = _with_arrays(json.loads(str(model["facts"])), model)
+    X = np.asarray(X, dtype=facts["dtype"])
     blocks = [X[i : i + ROWS_PER_BLOCK] for i in range(0, max(1, len(X)), ROWS_PER_BLOCK)]
-    rows = [_apply("input", block, facts, model) for block in blocks]
-    scores = np.concatenate([kinds[facts["kind"]](x, facts, model) for x in rows])
+    scores = np.concatenate([_apply(facts["steps"], block) for block in blocks])
     return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
-def _apply(name, x, facts, model):
-    """Rows after a chain of steps: those before the model, its feature map, or its code space."""
-    for number, step in enumerate(facts[name]):
-        own = f"{name}.{number}."
-        x = _STEPS[step](x, **{key[len(own) :]: model[key] for key in model if key.startswith(own)})
+def _with_arrays(facts, model):
+    """Facts in which the names of arrays are replaced by the arrays."""
+    if isinstance(facts, list):
+        return [_with_arrays(one, model) for one in facts]
+    if not isinstance(facts, dict):
+        return facts
+    if "array" in facts:
+        return model[facts["array"]]
+    return {key: _with_arrays(one, model) for key, one in facts.items()}
+
+
+def _apply(steps, x):
+    """Rows after a chain of steps."""
+    for step in steps:
+        parts = {name: part for name, part in step.items() if name != "kind"}
+        x = _STEPS[step["kind"]](x, **parts)
     return x
+
+
+# ---- steps before a model, and its maps ------------------------------------------------------
 
 
 def _scale(x, factor, shift):
@@ -55,7 +67,7 @@ def _matrix(x, matrix, shift):
 
 
 def _norm(x, order):
-    order = {"l1": 1, "l2": 2, "max": np.inf}[str(order)]
+    order = {"l1": 1, "l2": 2, "max": np.inf}[order]
     length = np.linalg.norm(x, ord=order, axis=1, keepdims=True)
     return x / np.where(length > 0, length, 1)
 
@@ -66,6 +78,10 @@ def _columns(x, columns):
 
 def _nothing(x):
     return x[:, :0]
+
+
+def _beside(x, branches):
+    return np.hstack([_apply(steps, x) for steps in branches])
 
 
 def _quadratic(x, factor, upper, lower):
@@ -84,14 +100,8 @@ def _additive(x, amplitudes, frequencies):
     return np.hstack(parts).astype(x.dtype)
 
 
-def _gaussian(x, centres, gamma, matrix):
-    return np.exp(-gamma * _squared_distances(x, centres)) @ matrix
-
-
-_STEPS: dict = {
-    "scale": _scale, "matrix": _matrix, "norm": _norm, "columns": _columns, "nothing": _nothing,
-    "quadratic": _quadratic, "additive": _additive, "gaussian": _gaussian,
-}  # fmt: skip
+def _gaussian(x, centers, gamma, matrix):
+    return np.exp(-gamma * _squared_distances(x, centers)) @ matrix
 
 
 def _squared_distances(x, points):
@@ -101,87 +111,89 @@ def _squared_distances(x, points):
     return np.maximum(squares - 2 * x @ points.T, 0)
 
 
-def _local(x, facts, model):
-    phi = _apply("map", x, facts, model)
-    coded = phi if facts["code_on_map"] else _apply("code", x, facts, model)
-    seen = phi
-    for number, stage in enumerate(facts["stages"]):
-        gate = _gate(coded, stage["gate"], model[f"stage.{number}.anchors"])
-        scores = _mixed(seen, gate, model[f"stage.{number}.weights"], facts)
-        seen = np.hstack([phi, scores * x.dtype.type(stage["scale"])])
-    gate, bias = _gate(coded, facts["gate"], model["anchors"]), facts["bias"]
-    if facts["normalize"]:
-        lengths = np.sqrt((gate * gate).sum(axis=1) * ((phi * phi).sum(axis=1) + bias * bias))
-        gate = gate * np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)[:, None]
-    return _mixed(seen, gate, model["weights"], facts)
+# ---- gates: weights of all local models, (n_rows, n_models) ----------------------------------
 
 
-def _mixed(phi, gate, weights, facts):
-    """``Σ_j γ_j (w_jc · φ + B b_jc)``; a bias that all share is added once."""
-    n_models, n_columns, width = weights.shape
-    scores = phi @ weights[..., :-1].reshape(n_models * n_columns, width - 1).T
-    scores = scores.reshape(len(phi), n_models, n_columns)
-    if facts["shared_bias"]:
-        return np.einsum("nm,nmc->nc", gate, scores) + facts["bias"] * weights[0, :, -1]
-    return np.einsum("nm,nmc->nc", gate, scores + facts["bias"] * weights[..., -1])
+def _always(x):
+    return np.ones((len(x), 1), x.dtype)
 
 
-def _gate(x, facts, anchors):
-    """Weights of all local models, ``(n_rows, n_models)``; zero but for the nearest few."""
-    k, coding = facts["n_neighbors"], facts["coding"]
-    if coding == "always":
-        return np.ones((len(x), len(anchors)), x.dtype)
+def _gate(x, anchors, n_neighbors, coding, beta, ridge, locality):
+    """Zero but for the nearest anchors."""
     distances = _squared_distances(x, anchors)
-    nearest = np.argsort(distances, axis=1, kind="stable")[:, :k]
+    nearest = np.argsort(distances, axis=1, kind="stable")[:, :n_neighbors]
     d = np.take_along_axis(distances, nearest, axis=1)
     if coding == "soft":
-        weights = np.exp(-facts["beta"] * (d - d[:, :1]))
+        weights = np.exp(-beta * (d - d[:, :1]))
     elif coding == "inverse_distance":
         d = np.maximum(d, np.finfo(d.dtype).tiny)
         weights = np.sqrt(d[:, :1] / d)
     else:
-        weights = _reconstruction(x, d, anchors[nearest], facts)
+        penalty = np.full_like(d, ridge)
+        if coding == "llc":
+            penalty += locality * np.exp(2 * beta * (d - d[:, -1:]))
+        weights = _reconstruction(x, anchors[nearest], penalty)
     gate = np.zeros_like(distances)
     np.put_along_axis(gate, nearest, weights / weights.sum(axis=1, keepdims=True), axis=1)
     return gate
 
 
-def _reconstruction(x, d, near, facts):
+def _reconstruction(x, near, penalty):
     """Local weights that rebuild the row from its anchors (LLE, LLC)."""
     away = near - x[:, None]
     gram = away @ away.transpose(0, 2, 1)
-    mean = np.trace(gram, axis1=1, axis2=2) / d.shape[1]
+    mean = np.trace(gram, axis1=1, axis2=2) / penalty.shape[1]
     mean = np.where(mean > 0, mean, 1)
-    penalty = np.full_like(d, facts["ridge"])
-    if facts["coding"] == "llc":
-        penalty += facts["locality"] * np.exp(2 * facts["beta"] * (d - d[:, -1:]))
-    gram += (penalty * mean[:, None])[:, :, None] * np.eye(d.shape[1])
-    return np.linalg.solve(gram, np.ones((*d.shape, 1)))[:, :, 0].astype(x.dtype)
+    gram += (penalty * mean[:, None])[:, :, None] * np.eye(penalty.shape[1])
+    return np.linalg.solve(gram, np.ones((*penalty.shape, 1)))[:, :, 0].astype(x.dtype)
 
 
-def _tree(x, facts, model):
-    """Each tree's nodes on the row's path speak with ``tanh(θ'·x)``."""
+# ---- models: scores, (n_rows, n_columns) -----------------------------------------------------
+
+
+def _local(x, map_steps, code_steps, gate, weights, bias, shared_bias, normalize):
+    """``Σ_j γ_j (w_jc · φ + B b_jc)``; a bias that all share is added once."""
+    phi = _apply(map_steps, x)
+    gamma = _apply([gate], phi if code_steps is None else _apply(code_steps, x))
+    if normalize:
+        lengths = np.sqrt((gamma * gamma).sum(axis=1) * ((phi * phi).sum(axis=1) + bias * bias))
+        scale = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+        gamma = gamma * scale[:, None]
+    n_models, n_columns, width = weights.shape
+    scores = phi @ weights[..., :-1].reshape(n_models * n_columns, width - 1).T
+    scores = scores.reshape(len(phi), n_models, n_columns)
+    if shared_bias:
+        return np.einsum("nm,nmc->nc", gamma, scores) + bias * weights[0, :, -1]
+    return np.einsum("nm,nmc->nc", gamma, scores + bias * weights[..., -1])
+
+
+def _tree(x, routes, gates, weights, depth):
+    """The nodes on the row's path through each tree have the weights ``tanh(θ'·x)``."""
     x = np.hstack([x, np.ones((len(x), 1), x.dtype)])
     columns = []
-    for routes, gates, weights in zip(
-        model["routes"], model["gates"], model["weights"], strict=True
-    ):
+    for route, gate, models in zip(routes, gates, weights, strict=True):
         node, score = np.zeros(len(x), int), 0
-        for level in range(facts["depth"] + 1):
-            volume = np.tanh((x * gates[node]).sum(axis=1))
-            score = score + volume[:, None] * np.einsum("nd,ncd->nc", x, weights[node])
-            if level < facts["depth"]:
-                node = 2 * node + np.where((x * routes[node]).sum(axis=1) > 0, 1, 2)
+        for level in range(depth + 1):
+            weight = np.tanh((x * gate[node]).sum(axis=1))
+            score = score + weight[:, None] * np.einsum("nd,ncd->nc", x, models[node])
+            if level < depth:
+                node = 2 * node + np.where((x * route[node]).sum(axis=1) > 0, 1, 2)
         columns.append(score)
     return np.hstack(columns)
 
 
-def _latent(x, facts, model):
+def _latent(x, weights, exponent):
     """``‖[W_c x]_+‖_q`` of each class; two classes: the difference."""
-    weights = model["weights"]
     products = np.einsum("nd,mcd->ncm", x, weights[..., :-1]) + weights[..., -1].T
     positive = np.maximum(products, 0)
     largest = np.maximum(positive.max(axis=2, keepdims=True), np.finfo(x.dtype).tiny)
-    powers = ((positive / largest) ** facts["exponent"]).sum(axis=2)
-    scores = largest[..., 0] * powers ** (1 / facts["exponent"])
+    powers = ((positive / largest) ** exponent).sum(axis=2)
+    scores = largest[..., 0] * powers ** (1 / exponent)
     return scores[:, 1:] - scores[:, :1] if scores.shape[1] == 2 else scores
+
+
+_STEPS: dict = {
+    "scale": _scale, "matrix": _matrix, "norm": _norm, "columns": _columns, "nothing": _nothing,
+    "beside": _beside, "quadratic": _quadratic, "additive": _additive, "gaussian": _gaussian,
+    "always": _always, "gate": _gate, "local": _local, "tree": _tree, "latent": _latent,
+}  # fmt: skip

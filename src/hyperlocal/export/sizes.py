@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..datasets import is_sparse
-from ..estimators.base import LocallyLinearClassifier
-from ..estimators.local_deep import LocalDeepSVC
+from ..model.local_model import LocalModel
 
 __all__ = ["count_numbers"]
 
@@ -18,10 +17,10 @@ __all__ = ["count_numbers"]
 def count_numbers(model: Any) -> int | None:
     """Count the numbers a fitted model needs in order to predict.
 
-    Locally linear SVMs: anchors, weights, intercepts and the arrays of the feature map. Trees of
-    gates: routes, gates and weights. Linear SVMs: weights and intercepts. Kernel SVMs: support
-    vectors, their coefficients and intercepts. Anything else: the elements of all arrays that its
-    pickle would hold (a record of ``k`` fields, such as a node of a boosted tree, counts ``k``).
+    Local models: anchors, weights, intercepts and the arrays of the feature map. Trees of gates:
+    routes, gates and weights. Linear SVMs: weights and intercepts. Kernel SVMs: support vectors,
+    their coefficients and intercepts. Anything else: the elements of all arrays that its pickle
+    would hold (a record of ``k`` fields, such as a node of a boosted tree, counts ``k``).
 
     Returns
     -------
@@ -32,17 +31,17 @@ def count_numbers(model: Any) -> int | None:
     --------
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.svm import LinearSVC
-    >>> from hyperlocal.export.sizes import count_numbers
+    >>> from hyperlocal.export import count_numbers
     >>> count_numbers(LinearSVC().fit(*load_iris(return_X_y=True)))  # 3 classes × (4 + 1)
     15
     """
-    if isinstance(model, LocallyLinearClassifier) and not getattr(model, "_uses_kernel", False):
-        in_map = _count_reachable([model._feature_map, getattr(model, "_earlier", None)])
-        own = _count_attributes(model, "anchors_", "coef_", "intercept_")
-        return None if in_map is None else own + in_map
-    if isinstance(model, LocalDeepSVC):
-        trees = model.tree_ if isinstance(model.tree_, list) else [model.tree_]
-        return sum(_count_attributes(tree, "routes", "gates", "weights") for tree in trees)
+    fitted = getattr(model, "model_", None)
+    if isinstance(fitted, LocalModel):
+        before = _count_reachable([fitted.gate, fitted.code_on, fitted.feature_map])
+        return None if before is None else before + _count_attributes(fitted, "coef", "intercept")
+    if fitted is not None and hasattr(fitted, "plain"):
+        parts = fitted.plain().parts.values()
+        return sum(_count_stored(part) for part in parts if isinstance(part, np.ndarray))
     if hasattr(model, "support_vectors_"):
         return _count_attributes(model, "support_vectors_", "dual_coef_", "intercept_")
     if hasattr(model, "coef_") and hasattr(model, "intercept_"):

@@ -1,11 +1,12 @@
 """What codes are computed on: the input, the mapped features, some columns, a transformer's output.
 
-Codes may look at less than the local models do: the first paper codes on the whole-image histogram
-alone, while its local models see the whole pyramid.
+Codes may depend on fewer features than the local models: the first paper codes on the histogram of
+the whole image, and its local models use the whole pyramid.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.base import clone
 
 from ..data.rows import canonical
 from ..maps.base import FeatureMap
+from ..maps.plain import Step, plain_steps
 from ..maps.transformer import transformed
 
 
@@ -32,36 +34,55 @@ def check_code_on(code_on: Any) -> None:
         )
 
 
-class CodeSpace:
-    """Rows as the gate sees them.
+@dataclass(frozen=True)
+class CodeOn:
+    """The rows that the gate measures distances on.
 
-    Parameters
+    Attributes
     ----------
-    code_on : "input", "features", sequence of column indices, or transformer
+    source : "input", "features", column indices, or transformer
+        As given; after ``fit`` columns are an array and a transformer is fitted.
     """
 
-    def __init__(self, code_on: Any = "input"):
-        self.code_on = code_on
+    source: Any = "input"
 
-    def fit(self, X: Any, y: Any) -> CodeSpace:
-        """Fit the transformer or check the columns."""
-        if hasattr(self.code_on, "transform"):
-            self.code_on = clone(self.code_on).fit(X, y)
-        elif not isinstance(self.code_on, str):
-            self.code_on = self._columns(X.shape[1])
-        return self
+    def fit(self, X: Any, y: Any) -> CodeOn:
+        """With the transformer fitted, or the columns checked."""
+        if hasattr(self.source, "transform"):
+            return CodeOn(clone(self.source).fit(X, y))
+        return self if isinstance(self.source, str) else CodeOn(self._columns(X.shape[1]))
+
+    @property
+    def uses_input(self) -> bool:
+        """Whether distances are measured on the rows as they are."""
+        return isinstance(self.source, str) and self.source == "input"
+
+    @property
+    def uses_map(self) -> bool:
+        """Whether distances are measured on the mapped features."""
+        return isinstance(self.source, str) and self.source == "features"
 
     def transform(self, X: Any, feature_map: FeatureMap) -> Any:
         """The rows to code."""
-        if isinstance(self.code_on, str):
-            return X if self.code_on == "input" else feature_map.mapped(X)
-        if isinstance(self.code_on, np.ndarray):
-            columns = X[:, self.code_on]
+        if self.uses_map:
+            return feature_map.mapped(X)
+        if self.uses_input:
+            return X
+        if isinstance(self.source, np.ndarray):
+            columns = X[:, self.source]
             return canonical(columns.tocsr() if sp.issparse(X) else columns)
-        return transformed(self.code_on, X, "code_on")
+        return transformed(self.source, X, "code_on")
+
+    def plain(self) -> list[Step] | None:
+        """Plain steps from rows to what is coded; None where that is the mapped features."""
+        if self.uses_map:
+            return None
+        if isinstance(self.source, np.ndarray):
+            return [Step("columns", {"columns": self.source.astype(np.int64)})]
+        return plain_steps(self.source)
 
     def _columns(self, n_features: int) -> np.ndarray:
-        columns = np.asarray(self.code_on)
+        columns = np.asarray(self.source)
         if columns.dtype == bool and len(columns) == n_features:
             columns = np.flatnonzero(columns)
         in_range = columns.dtype.kind in "iu" and len(columns) > 0

@@ -1,4 +1,4 @@
-"""The gate γ(x): which local models speak at a row, and how loudly.
+"""The gate γ(x): which local models are active at a row, and their weights.
 
 A gate is a set of anchors, a coding and its sharpness; it turns rows into
 ``(anchor indices, weights)``, ``k`` of each per row, weights summing to one.
@@ -11,28 +11,25 @@ from typing import Any
 
 import numpy as np
 
-from ..data.arguments import check_choice, check_number
+from ..data.arguments import check_auto, check_choice, check_number
 from ..data.rows import take_rows
+from ..maps.plain import NotPlain, Step
 from ..runtime.threads import Workers
 from .anchors import check_anchors
-from .codes import CODINGS, Codes, encode
+from .codes import CODINGS, LOCALITY, RIDGE, Codes, encode
 
 ROWS_FOR_BETA = 16_384
 
 
-def check_gate_arguments(estimator: Any) -> None:
+def check_gate(n_anchors: Any, anchors: Any, n_neighbors: Any, coding: Any, beta: Any) -> None:
     """Raise unless the arguments that describe a gate make sense together."""
-    check_number("n_neighbors", estimator.n_neighbors, integer=True, above=1, inclusive=True)
-    check_choice("coding", estimator.coding, CODINGS)
-    n_neighbors = 1 if estimator.coding == "hard" else estimator.n_neighbors
-    check_anchors(estimator.n_anchors, estimator.anchors, n_neighbors)
-    if isinstance(estimator.beta, str):
-        check_choice("beta", estimator.beta, ["auto"])
-    else:
-        check_number("beta", estimator.beta)
+    check_number("n_neighbors", n_neighbors, integer=True, above=1, inclusive=True)
+    check_choice("coding", coding, CODINGS)
+    check_anchors(n_anchors, anchors, 1 if coding == "hard" else n_neighbors)
+    check_auto("beta", beta)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Gate:
     """A fitted gate.
 
@@ -58,15 +55,36 @@ class Gate:
         return self.anchors.shape[0]
 
     def encode(self, X: Any, workers: Workers, n_reserves: int = 0) -> Codes:
-        """Code the rows of ``X``; with ``n_reserves``, name the anchors that come next."""
+        """Codes of the rows of ``X``; with ``n_reserves``, also the next nearest anchors."""
         return encode(
             X, self.anchors, self.n_neighbors, self.coding, workers, beta=self.beta,
             n_reserves=n_reserves,
         )  # fmt: skip
 
+    def plain(self) -> Step:
+        """The gate as a step from coded rows to the weights of all anchors, for export."""
+        if type(self) is not Gate:
+            raise NotPlain(
+                f"{type(self).__name__} has no plain form; give it a method plain() that returns "
+                "its step."
+            )
+        if self.coding == "lcc":
+            raise NotPlain("coding='lcc' is an iteration and cannot be exported; use coding='llc'.")
+        return Step(
+            "gate",
+            {
+                "anchors": self.anchors,
+                "n_neighbors": int(self.n_neighbors),
+                "coding": "soft" if self.coding == "hard" else self.coding,  # one anchor: weight 1
+                "beta": float(self.beta),
+                "ridge": RIDGE,
+                "locality": LOCALITY,
+            },
+        )
+
 
 class ConstantGate(Gate):
-    """One anchor, nowhere in particular, that always speaks: what it gates is a linear model.
+    """One anchor that is always active: the model is linear.
 
     Examples
     --------
@@ -84,6 +102,10 @@ class ConstantGate(Gate):
         """The one anchor with weight one for every row."""
         shape = (X.shape[0], 1)
         return Codes(np.zeros(shape, np.int32), np.ones(shape, X.dtype), np.zeros(shape, X.dtype))
+
+    def plain(self) -> Step:
+        """Weight one for every row."""
+        return Step("always")
 
 
 def fit_gate(

@@ -11,6 +11,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data.arguments import check_choice, check_number
 from ..data.rows import FLOATS
+from .plain import Step
+
+# Sampling periods that minimize the mean squared error over ratios x/y up to e³.
+PERIODS = {"chi2": 0.6, "intersection": 0.75}
 
 
 class AdditiveKernelMap(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -37,9 +41,6 @@ class AdditiveKernelMap(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     0.2
     """
 
-    # Sampling periods that minimise the mean squared error over ratios x/y up to e³.
-    _PERIODS = {"chi2": 0.6, "intersection": 0.75}  # noqa: RUF012
-
     def __init__(self, kernel: str = "chi2", n_steps: int = 2):
         self.kernel = kernel
         self.n_steps = n_steps
@@ -52,7 +53,7 @@ class AdditiveKernelMap(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> AdditiveKernelMap:
         """Check the arguments; nothing is learned."""
-        check_choice("kernel", self.kernel, self._PERIODS)
+        check_choice("kernel", self.kernel, PERIODS)
         check_number("n_steps", self.n_steps, integer=True, above=1, inclusive=True)
         validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS))
         return self
@@ -77,18 +78,32 @@ class AdditiveKernelMap(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return np.array([f"{name}_{part}" for part in parts for name in names], dtype=object)
 
     def _components(self, x: np.ndarray) -> list[np.ndarray]:
-        period = self._PERIODS[self.kernel]
+        first, *amplitudes = self.amplitudes().astype(x.dtype)
         size = np.abs(x)
         log_size = np.log(np.where(size > 0, size, 1))
-        root = np.sign(x) * np.sqrt(size * x.dtype.type(period))
-        components = [root * x.dtype.type(np.sqrt(self._spectrum(0.0)))]
-        for j in range(1, self.n_steps):
-            amplitude = root * x.dtype.type(np.sqrt(2 * self._spectrum(j * period)))
-            phase = x.dtype.type(j * period) * log_size
-            components += [amplitude * np.cos(phase), amplitude * np.sin(phase)]
+        root = np.sign(x) * np.sqrt(size)
+        components = [root * first]
+        for amplitude, frequency in zip(amplitudes, self.frequencies()[1:], strict=True):
+            phase = x.dtype.type(frequency) * log_size
+            components += [amplitude * root * wave(phase) for wave in (np.cos, np.sin)]
         return components
 
-    def _spectrum(self, frequency: float) -> float:
+    def frequencies(self) -> np.ndarray:
+        """Where the kernel's spectrum is sampled, zero first, ``(n_steps,)``."""
+        return PERIODS[self.kernel] * np.arange(self.n_steps)
+
+    def amplitudes(self) -> np.ndarray:
+        """Amplitudes of each frequency, ``(n_steps,)``."""
+        frequencies = self.frequencies()
         if self.kernel == "chi2":
-            return float(1 / np.cosh(np.pi * frequency))
-        return float(2 / np.pi / (1 + 4 * frequency**2))
+            spectrum = 1 / np.cosh(np.pi * frequencies)
+        else:
+            spectrum = 2 / np.pi / (1 + 4 * frequencies**2)
+        # A frequency above zero also represents its negative.
+        return np.sqrt(PERIODS[self.kernel] * spectrum * np.where(frequencies > 0, 2, 1))
+
+    def plain(self) -> list[Step]:
+        """Amplitudes and frequencies."""
+        return [
+            Step("additive", {"amplitudes": self.amplitudes(), "frequencies": self.frequencies()})
+        ]

@@ -1,7 +1,7 @@
-"""Feature maps φ(x): what a local model sees of a row.
+"""Feature maps φ(x): the features of the local models.
 
-A map knows how to hand mapped rows to the compiled core and, where it can, how to state weights on
-φ(x) as weights on the input's own features. Any scikit-learn transformer serves as a map.
+A map passes mapped rows to the compiled core and, where possible, states weights on φ(x) as weights
+on the input's own features. Any scikit-learn transformer can be used as a map.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..data.rows import core_rows
+from .plain import NotPlain, Step
 
 
 class FeatureMap:
@@ -18,6 +19,9 @@ class FeatureMap:
 
     #: Whether weights on φ(x) can be stated as weights on the input's features.
     explains_input = True
+
+    def __init__(self, n_features_in: int = 0):
+        self.n_features_in = n_features_in
 
     def fit(self, X: Any, y: Any, sample_weight: np.ndarray, rng: np.random.Generator) -> Any:
         """Learn what the map needs from training rows."""
@@ -30,11 +34,11 @@ class FeatureMap:
         return self.n_features_in
 
     def stored(self, X: Any) -> Any:
-        """The rows as they are kept during training."""
+        """The rows as they are stored during training."""
         return X
 
     def rows(self, stored: Any) -> Any:
-        """Kept rows as the compiled core reads them."""
+        """Stored rows as the compiled core reads them."""
         return core_rows(stored)
 
     def mapped(self, X: Any) -> Any:
@@ -46,8 +50,17 @@ class FeatureMap:
         return coef, 0
 
     def feature_names(self, names: np.ndarray) -> np.ndarray:
-        """Names of the features that explanations speak of."""
+        """Names of the features that explanations are about."""
         return names
+
+    def plain(self) -> list[Step]:
+        """The map as plain steps, for export; a subclass states its own."""
+        if type(self) is not FeatureMap:
+            raise NotPlain(
+                f"{type(self).__name__} has no plain form; give it a method plain() that returns "
+                "its steps."
+            )
+        return []
 
 
 class BiasOnlyMap(FeatureMap):
@@ -69,3 +82,7 @@ class BiasOnlyMap(FeatureMap):
     def pull_back(self, X: np.ndarray, coef: np.ndarray) -> tuple[np.ndarray, Any]:
         """No weight on any feature."""
         return np.zeros((*coef.shape[:2], self.n_features_in), coef.dtype), 0
+
+    def plain(self) -> list[Step]:
+        """Rows of no features."""
+        return [Step("nothing")]

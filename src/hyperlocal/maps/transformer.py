@@ -10,10 +10,11 @@ from sklearn.utils.validation import check_array
 
 from ..data.rows import canonical, take_rows
 from .base import FeatureMap
+from .plain import Step, plain_steps
 
 
 class TransformerMap(FeatureMap):
-    """Any scikit-learn transformer as a map; explanations speak of its output features."""
+    """Any scikit-learn transformer as a map; explanations are about its output features."""
 
     explains_input = False
 
@@ -42,6 +43,10 @@ class TransformerMap(FeatureMap):
             return np.asarray(self.transformer.get_feature_names_out(names), dtype=object)
         except (AttributeError, NotImplementedError, ValueError):
             return np.array([f"φ{i}" for i in range(self._width)], dtype=object)
+
+    def plain(self) -> list[Step]:
+        """The transformer's own plain form."""
+        return plain_steps(self.transformer)
 
 
 def transformed(transformer: Any, X: Any, argument: str) -> Any:

@@ -1,4 +1,27 @@
 """The fitted chain: gate, map and weights, and what follows from them.
 
-Lifted rows, losses and the optimisation problem stand here too: solvers take them from here.
+Lifted rows, losses and the optimization problem are here too: solvers take them from here.
 """
+
+from .explanation import BoundaryPoint, Explanation, Explanations
+from .inspection import (
+    MeanContributions,
+    anchor_weights,
+    explain,
+    mean_contributions,
+    support_fraction_bound,
+)
+from .local_model import ChainSettings, LocalModel
+
+__all__ = [
+    "BoundaryPoint",
+    "ChainSettings",
+    "Explanation",
+    "Explanations",
+    "LocalModel",
+    "MeanContributions",
+    "anchor_weights",
+    "explain",
+    "mean_contributions",
+    "support_fraction_bound",
+]

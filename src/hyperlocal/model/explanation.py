@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -13,28 +13,55 @@ CHANGES_SHOWN = 3
 
 
 @dataclass(frozen=True)
+class LocalRows:
+    """The linear model at each of some rows.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n_rows, n_columns, n_values)
+        Weights of the values, such that ``coef · values + intercept`` are the scores.
+    intercept : ndarray of shape (n_rows, n_columns)
+    values : ndarray of shape (n_rows, n_values)
+        The features that the weights are of: the input's, or the mapped ones.
+    active : callable classes → iterable of (anchors, weights, contributions)
+        For each row, given the index of a class: the active local models, their weights, and what
+        each adds to that class's score (without an intercept that all share).
+    """
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    values: np.ndarray
+    active: Callable[[np.ndarray], Iterable[tuple[np.ndarray, np.ndarray, np.ndarray]]]
+
+    @property
+    def contributions(self) -> np.ndarray:
+        """``coef * values``, ``(n_rows, n_columns, n_values)``."""
+        return self.coef * self.values[:, None]
+
+
+@dataclass(frozen=True)
 class BoundaryPoint:
     """The nearest point of the other side of the boundary along the local normal.
 
-    The local normal at a row is the direction in which its local linear model brings the runner-up
-    level with the predicted class soonest. The point is sought on that line with the whole model,
-    gate and all, up to four times as far as the local linear model says.
+    The local normal at a row is the direction along which its local linear model reaches the
+    boundary to the rival class soonest. The point is searched for on that line with the whole
+    model, gate and all, up to four times as far as the boundary of the local linear model.
 
     Attributes
     ----------
     found : bool
-        Whether the model decides otherwise somewhere on the line.
+        Whether the prediction changes somewhere on the line.
     row : ndarray of shape (n_features,)
-        The first point at which it does; where there is none, the point at which the local linear
-        model would.
+        The first point at which it does; where there is none, the point at which that of the local
+        linear model would.
     prediction : label
-        What the model says there.
+        The prediction there.
     distance : float
-        How far ``row`` is, in the input's units.
+        Distance to ``row``, in the input's units.
     linear_distance : float
-        How far the local linear model says it is: margin over the length of the weights.
+        Distance to the boundary of the local linear model: margin over the length of the weights.
     changes : ndarray of shape (n_features,)
-        What was added to the features.
+        The differences of ``row`` to the row that is explained.
     """
 
     found: bool
@@ -54,22 +81,23 @@ class Explanation:
     prediction : label
         The predicted class.
     classes : ndarray
-        The class that each row of ``contributions`` speaks for (for two classes: the second).
+        The class whose score each row of ``contributions`` adds up to (for two classes: the
+        second).
     contributions : ndarray of shape (n_columns, n_features)
         What each feature adds to the score: its local weight times its value.
     intercepts : ndarray of shape (n_columns,)
-        What is added whatever the features are.
+        The constant part of each score.
     scores : ndarray of shape (n_columns,)
         ``contributions.sum(axis=1) + intercepts``: the decision function.
     feature_names : ndarray of str
     anchors, anchor_weights : ndarray of shape (n_active,)
-        The local models that spoke (those of the predicted class, where classes have their own),
-        and how loudly.
+        The active local models (those of the predicted class, where classes have their own), and
+        their weights.
     anchor_contributions : ndarray of shape (n_active,) or None
-        What each of them added to the deciding score: its weight times its own score.
+        What each of them adds to the deciding score: its weight times its own score.
     values : ndarray of shape (n_features,) or None
         The row's features.
-    runner_up : label
+    rival : label
         The class with the second largest score.
     boundary : BoundaryPoint or None
         The nearest point of the other side along the local normal; None where local models have no
@@ -86,18 +114,18 @@ class Explanation:
     anchor_weights: np.ndarray
     anchor_contributions: np.ndarray | None = None
     values: np.ndarray | None = None
-    runner_up: object = None
+    rival: object = None
     boundary: BoundaryPoint | None = None
 
     @property
     def column(self) -> int:
-        """The column that decided: the predicted class's own, or the only one there is."""
+        """The deciding column: the predicted class's own, or the only one there is."""
         own = np.flatnonzero(self.classes == self.prediction)
         return int(own[0]) if len(own) else 0
 
     @property
     def margin(self) -> float:
-        """How far the score is ahead of the runner-up's (two classes: from zero)."""
+        """How far the score is above the rival's (two classes: from zero)."""
         if len(self.scores) == 1:
             return float(abs(self.scores[0]))
         return float(self.scores[self.column] - np.delete(self.scores, self.column).max())
@@ -107,6 +135,7 @@ class Explanation:
         return self.contributions[self.position(label)]
 
     def position(self, label: object) -> int:
+        """The column of a class; an error where it has none."""
         position = np.flatnonzero(self.classes == label)
         if not len(position):
             raise ValueError(
@@ -124,11 +153,11 @@ class Explanation:
         width = max(9, *(len(name) for name, _ in pairs))
         lines = [f"predicted {self.prediction}; score of {self.classes[column]}:"]
         lines += [f"  {name:<{width}} {value:+.4f}" for name, value in pairs]
-        lines.append(f"  anchors: {self._spoken()}")
-        if self.runner_up is not None:
-            lines.append(f"  margin: {self.margin:.4f} over {self.runner_up}")
+        lines.append(f"  anchors: {self._active_text()}")
+        if self.rival is not None:
+            lines.append(f"  margin: {self.margin:.4f} over {self.rival}")
         if self.boundary is not None:
-            lines.append(f"  {self._way_out(self.boundary)}")
+            lines.append(f"  {self._boundary_text(self.boundary)}")
         return "\n".join(lines)
 
     def largest(self, contributions: np.ndarray, most: int) -> list[tuple[str, float]]:
@@ -140,33 +169,31 @@ class Explanation:
             pairs.append((f"{len(rest)} others", float(contributions[rest].sum())))
         return pairs
 
-    def _spoken(self) -> str:
+    def _active_text(self) -> str:
         return ", ".join(
             f"{anchor} ({weight:.2f})"
             for anchor, weight in zip(self.anchors, self.anchor_weights, strict=True)
         )
 
-    def _way_out(self, boundary: BoundaryPoint) -> str:
+    def _boundary_text(self, boundary: BoundaryPoint) -> str:
         if not boundary.found:
             return "boundary: none along the local normal"
         changes = self.largest(boundary.changes, CHANGES_SHOWN)[:CHANGES_SHOWN]
-        told = ", ".join(f"{name} {change:+.3g}" for name, change in changes if change)
-        more = len(boundary.changes) > CHANGES_SHOWN
-        return (
-            f"{boundary.prediction} at distance {boundary.distance:.3g}: "
-            f"{told}{', …' if more else ''}"
-        )
+        shown = [f"{name} {change:+.3g}" for name, change in changes if change]
+        if len(boundary.changes) > CHANGES_SHOWN:
+            shown.append("…")
+        return f"{boundary.prediction} at distance {boundary.distance:.3g}: {', '.join(shown)}"
 
     # ---- table ---------------------------------------------------------------------------------
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame: features and the intercept down; each score is its column's sum.
+        """A pandas DataFrame with a line per feature and one for the intercept.
 
         Returns
         -------
         pandas.DataFrame
-            Columns "value", "contribution to …" for each score, and "change to …" where there is a
-            boundary point.
+            Columns "value", "contribution to …" for each score, which they add up to, and
+            "change to …" where there is a boundary point.
         """
         names = [*self.feature_names, "(intercept)"]
         columns: dict[str, np.ndarray] = {}
@@ -225,7 +252,7 @@ class Explanations(Sequence[Explanation]):
         -------
         pandas.DataFrame
             "prediction", "margin", "score", "intercept", and the contribution of each feature to
-            the score that decided.
+            the deciding score.
         """
         pandas = _pandas()
         heads = pandas.DataFrame(

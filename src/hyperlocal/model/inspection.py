@@ -1,19 +1,19 @@
-"""Why rows are classified as they are, what matters overall, and what support vectors tell."""
+"""Explanations of pipelines and of many rows, weights of anchors, and a bound of the error."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from .explanation import BoundaryPoint, Explanation, Explanations
+from .explaining import as_rows, input_names
+from .explanation import Explanation, Explanations
+from .multiclass import as_columns
 
 __all__ = [
-    "BoundaryPoint",
-    "Explanation",
-    "Explanations",
     "MeanContributions",
     "anchor_weights",
     "explain",
@@ -31,7 +31,7 @@ def split_pipeline(estimator: Any) -> tuple[Pipeline | None, Any]:
     return (estimator[:-1] if before else None), estimator[-1]
 
 
-def explain(estimator: Any, X: Any) -> Any:
+def explain(estimator: Any, X: Any) -> Explanation | Explanations:
     """Explain rows; through a pipeline, in the features that its last step sees.
 
     Parameters
@@ -52,7 +52,7 @@ def explain(estimator: Any, X: Any) -> Any:
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
     >>> from hyperlocal import LocallyLinearSVC
-    >>> from hyperlocal.model.inspection import explain
+    >>> from hyperlocal.model import explain
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> model = make_pipeline(StandardScaler(), LocallyLinearSVC(random_state=0)).fit(X, y)
     >>> explain(model, X.iloc[[60]]).feature_names[2]
@@ -61,19 +61,21 @@ def explain(estimator: Any, X: Any) -> Any:
     steps, model = split_pipeline(estimator)
     if steps is None:
         return model.explain(X)
-    if np.ndim(X) == 1:
-        X = X.to_frame().T if hasattr(X, "to_frame") else np.asarray(X).reshape(1, -1)
+    X, index = as_rows(X)
     explained = model.explain(steps.transform(X))
-    try:
-        names = steps.get_feature_names_out()
-    except (AttributeError, ValueError):
-        return explained
-    names = model._feature_map.feature_names(np.asarray(names, dtype=object))
+    names = _explained_names(steps, model)
     if isinstance(explained, Explanation):
         return replace(explained, feature_names=names)
-    return Explanations(
-        [replace(one, feature_names=names) for one in explained], getattr(X, "index", None)
-    )
+    return Explanations([replace(one, feature_names=names) for one in explained], index)
+
+
+def _explained_names(steps: Pipeline | None, model: Any) -> np.ndarray:
+    """Names of the features that explanations are about, as the steps name them if they do."""
+    names = input_names(model)
+    if steps is not None:
+        with suppress(AttributeError, ValueError):
+            names = np.asarray(steps.get_feature_names_out(), dtype=object)
+    return model.model_.feature_map.feature_names(names)
 
 
 @dataclass(frozen=True)
@@ -84,9 +86,9 @@ class MeanContributions:
     ----------
     feature_names : ndarray of str
     classes : ndarray
-        The class that each row of ``by_class`` speaks for (for two classes: the second).
+        The class of each row of ``by_class`` (for two classes: the second).
     overall : ndarray of shape (n_features,)
-        Mean of ``|contribution|`` to the score that decided.
+        Mean of ``|contribution|`` to the deciding score.
     by_class : ndarray of shape (n_columns, n_features)
         Mean of ``|contribution|`` to each score.
     """
@@ -113,8 +115,8 @@ class MeanContributions:
 def mean_contributions(estimator: Any, X: Any) -> MeanContributions:
     """Mean absolute contribution of each feature over rows.
 
-    A contribution is a local weight times a value, so it depends on where zero is: standardise the
-    features first, then it tells of differences from the mean.
+    A contribution is a local weight times a value, so it depends on where zero is: standardize the
+    features first, then contributions are of differences from the mean.
 
     Parameters
     ----------
@@ -130,7 +132,7 @@ def mean_contributions(estimator: Any, X: Any) -> MeanContributions:
     --------
     >>> from sklearn.datasets import load_iris
     >>> from hyperlocal import LocallyLinearSVC
-    >>> from hyperlocal.model.inspection import mean_contributions
+    >>> from hyperlocal.model import mean_contributions
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> X = (X - X.mean()) / X.std()
     >>> model = LocallyLinearSVC(random_state=0).fit(X, y)
@@ -138,25 +140,21 @@ def mean_contributions(estimator: Any, X: Any) -> MeanContributions:
     'petal length (cm)'
     """
     steps, model = split_pipeline(estimator)
-    names = None
     if steps is not None:
         X = steps.transform(X)
-        names = getattr(steps, "get_feature_names_out", lambda: None)()
-    rows = model._check_fitted_rows(X)
-    overall, by_class = 0.0, 0.0
-    for coef, values, intercepts in model._contributions_of(rows):
-        contributions = coef.astype(np.float64) * values[:, None]
-        scores = contributions.sum(axis=2) + intercepts
-        deciding = scores.argmax(axis=1)
+    n_rows, overall, by_class = 0, np.zeros(1), np.zeros((1, 1))
+    for block in model.local_rows(X):
+        contributions = block.contributions
+        deciding = (contributions.sum(axis=2) + block.intercept).argmax(axis=1)
         sizes = np.abs(contributions)
-        overall = overall + sizes[np.arange(len(sizes)), deciding].sum(axis=0)
-        by_class = by_class + sizes.sum(axis=0)
-    inputs = model._input_names() if names is None else np.asarray(names, dtype=object)
+        n_rows += len(sizes)
+        overall = overall + sizes[np.arange(len(sizes)), deciding].sum(axis=0, dtype=np.float64)
+        by_class = by_class + sizes.sum(axis=0, dtype=np.float64)
     return MeanContributions(
-        feature_names=model._feature_map.feature_names(inputs),
-        classes=model.classes_[-len(np.atleast_2d(by_class)) :],
-        overall=overall / rows.shape[0],
-        by_class=by_class / rows.shape[0],
+        feature_names=_explained_names(steps, model),
+        classes=model.classes_[-len(by_class) :],
+        overall=overall / n_rows,
+        by_class=by_class / n_rows,
     )
 
 
@@ -178,21 +176,21 @@ def anchor_weights(model: Any) -> np.ndarray:
     --------
     >>> from sklearn.datasets import load_iris
     >>> from hyperlocal import LocallyLinearSVC
-    >>> from hyperlocal.model.inspection import anchor_weights
+    >>> from hyperlocal.model import anchor_weights
     >>> model = LocallyLinearSVC(5, n_neighbors=2, random_state=0).fit(*load_iris(return_X_y=True))
     >>> anchor_weights(model).shape
     (5, 3, 4)
     """
-    feature_map = model._feature_map
-    if not feature_map.explains_input or getattr(model, "_earlier", None):
+    fitted = model.model_
+    feature_map, coef = fitted.feature_map, fitted.coef
+    if not feature_map.explains_input:
         raise ValueError(
             f"the local models of this {type(model).__name__} have no weights on the input's "
-            "features: its feature map, projection or stages come between."
+            "features: its feature map or projection comes between."
         )
-    coef = model._weights[..., :-1]
-    gate = getattr(model, "_gate", None)
+    gate = getattr(fitted, "gate", None)
     at = np.zeros((len(coef), feature_map.n_features_in), coef.dtype)
-    if gate is not None and gate.anchors.shape == at.shape:
+    if gate is not None and fitted.code_on.uses_input and gate.anchors.shape == at.shape:
         at = gate.anchors
     elif coef.shape[2] > feature_map.n_features_in:
         raise ValueError("a quadratic map has weights at places of the input; code_on='input'.")
@@ -202,16 +200,17 @@ def anchor_weights(model: Any) -> np.ndarray:
 def support_fraction_bound(model: Any, X: Any = None, y: Any = None) -> float:
     """The share of training rows that are support vectors: a bound of the expected test error.
 
-    Leaving out a row that is no support vector changes nothing, so it would be classified right.
-    Hence at most the share of support vectors is wrong when each row in turn is left out, and that
-    leave-one-out error estimates the error of a model trained on one row less, without bias. The
-    bound holds for the solution of a hinge loss; of a solver that stopped early it is an estimate.
+    Without a row that is no support vector the solution is the same, so that row is classified
+    correctly by a model that has not seen it. Hence the leave-one-out error is at most the share of
+    support vectors, and it is an unbiased estimate of the error of a model trained on one row less.
+    The bound holds for the solution of a hinge loss; of a solver that stopped early it is an
+    estimate.
 
     Parameters
     ----------
     model : classifier
-        Fitted. Without ``X`` and ``y`` it tells its own support vectors: it has ``support_``, and
-        ``n_samples_fit_`` or ``shape_fit_``, as SDCASVC, KernelPegasosSVC and scikit-learn's SVC
+        Fitted. Without ``X`` and ``y`` it needs the attributes ``support_``, and
+        ``n_samples_fit_`` or ``shape_fit_``, which SDCASVC, KernelPegasosSVC and scikit-learn's SVC
         have.
     X, y : training rows and labels, optional
         For any model with ``decision_function``: support vectors are then the rows whose margin
@@ -224,8 +223,8 @@ def support_fraction_bound(model: Any, X: Any = None, y: Any = None) -> float:
     Examples
     --------
     >>> from sklearn.datasets import make_blobs
-    >>> from hyperlocal import SDCASVC
-    >>> from hyperlocal.model.inspection import support_fraction_bound
+    >>> from hyperlocal.linear import SDCASVC
+    >>> from hyperlocal.model import support_fraction_bound
     >>> X, y = make_blobs(200, centers=2, random_state=0)
     >>> model = SDCASVC(random_state=0).fit(X, y)
     >>> bool(1 - model.score(X, y) <= support_fraction_bound(model) < 0.3)
@@ -234,15 +233,14 @@ def support_fraction_bound(model: Any, X: Any = None, y: Any = None) -> float:
     if (X is None) != (y is None):
         raise ValueError("give both X and y, or neither.")
     if X is not None:
-        scores = model.decision_function(X)
-        scores = scores[:, None] if scores.ndim == 1 else scores
+        scores = as_columns(model.decision_function(X))
         own = model.classes_[-scores.shape[1] :] == np.asarray(y)[:, None]
         # A solver leaves the margins of support vectors a little above one.
         return float((np.where(own, scores, -scores).min(axis=1) <= 1 + 1e-3).mean())
     n_rows = getattr(model, "n_samples_fit_", None) or getattr(model, "shape_fit_", (None,))[0]
     if n_rows is None or not hasattr(model, "support_"):
         raise TypeError(
-            f"{type(model).__name__} does not tell its support vectors; give its training rows and "
-            "labels as X and y."
+            f"{type(model).__name__} does not list its support vectors (support_); give its "
+            "training rows and labels as X and y."
         )
     return len(model.support_) / n_rows

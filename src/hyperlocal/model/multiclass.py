@@ -1,4 +1,4 @@
-"""Classes and columns of scores: how many columns, which is positive, and which class wins.
+"""Classes and columns of scores: how many columns, which is positive, and which class is predicted.
 
 Several classes have a column of scores each. Two classes share one column, in which the second is
 positive, unless they are trained jointly (Crammer–Singer): then each has its own while training,
@@ -11,7 +11,7 @@ import numpy as np
 
 
 def n_columns(n_classes: int, joint: bool = False) -> int:
-    """Columns of weights for so many classes, trained jointly or one against the rest."""
+    """Columns of weights for so many classes, trained jointly or one-vs-rest."""
     return 1 if n_classes == 2 and not joint else n_classes
 
 

@@ -17,10 +17,12 @@ from ..data.checks import check_labelled_rows, check_rows, warn_about_scales
 from ..data.labelled import LabelledRows, part_of
 from ..data.rows import take_rows
 from ..data.splits import hold_out
+from ..maps.plain import Step, product, scaling
 from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
 from ..runtime.threads import Workers, row_blocks
+from .base import without_self
+from .exact import ExactSearch
 from .megm_descent import Descent, dense, mapped, one_hot_rows, pair_blocks, probabilities
-from .search import ExactSearch, without_self
 
 TRANSFORMATIONS = ("full", "diagonal")
 
@@ -38,7 +40,7 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
     """Metric learning by the mean squared error of a kernel classifier (MEGM).
 
     Learns a linear map ``A`` such that each row's class is well predicted by the classes of the
-    others, weighted by ``exp(−‖A x_i − A x_j‖²)``. Rows mapped by it suit methods of neighbours.
+    others, weighted by ``exp(−‖A x_i − A x_j‖²)``. Rows mapped by it suit methods of neighbors.
 
     Parameters
     ----------
@@ -89,7 +91,7 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
     Examples
     --------
     >>> import numpy as np
-    >>> from hyperlocal import MEGM
+    >>> from hyperlocal.preprocessing import MEGM
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(200, 4))
     >>> y = (X[:, 0] > 0).astype(int)  # one feature matters
@@ -142,15 +144,14 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         warn_about_scales(data.X)
         self._check_width(data.X.shape[1])
         rng = make_generator(self.random_state)
-        monitor = EpochMonitor(self, 2 * self.max_iter, self.verbose)
-        try:
-            with Workers(self.n_jobs) as workers:
-                start = self._start(data.X, rng, workers)
-                n_iter, searched = self._find_n_iter(data, start, rng, workers, monitor)
-                run = self._descent(data, start, workers, monitor)
-                run.descend(max(1, n_iter))
-        finally:
-            monitor.close()
+        with (
+            EpochMonitor(self, 2 * self.max_iter, self.verbose) as monitor,
+            Workers(self.n_jobs) as workers,
+        ):
+            start = self._start(data.X, rng, workers)
+            n_iter, searched = self._find_n_iter(data, start, rng, workers, monitor)
+            run = self._descent(data, start, workers, monitor)
+            run.descend(max(1, n_iter))
         self.components_ = run.map.astype(data.X.dtype)
         self.n_iter_, self.loss_ = max(1, run.n_iter), run.loss
         if not searched and not run.converged:
@@ -170,6 +171,12 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if sp.issparse(X) or self.components_.ndim == 1:
             return mapped(X, self.components_)
         return _mapped_one_by_one(X, self.components_)
+
+    def plain(self) -> list[Step]:
+        """The map as a plain step, for export."""
+        if self.components_.ndim == 1:
+            return [scaling(self.components_)]
+        return [product(self.components_.T)]
 
     def score(self, X: Any, y: Any) -> float:
         """Share of rows whose class the other rows given predict rightly, in the learned metric.
@@ -276,10 +283,10 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """After how many iterations rows that were held out are predicted best."""
         share = min(self.validation_fraction, MOST_VALIDATION_ROWS / len(data.target))
         is_held_out = hold_out(data.target, share, rng)
-        kept, held_out = np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
-        if not len(held_out) or len(np.unique(data.target[kept])) < 2:
+        train, held_out = np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
+        if not len(held_out) or len(np.unique(data.target[train])) < 2:
             return self.max_iter, False
-        run = self._descent(part_of(data, kept), start, workers, monitor)
+        run = self._descent(part_of(data, train), start, workers, monitor)
         return run.descend(self.max_iter, part_of(data, held_out), self.n_iter_no_change), True
 
     def _descent(

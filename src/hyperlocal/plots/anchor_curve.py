@@ -1,8 +1,9 @@
-"""The error against the number of anchors."""
+"""Cross-validated error against the number of anchors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,12 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 from ..model.inspection import split_pipeline
-from .drawing import axes_or_new
+from .drawing import frame_left_and_below, open_axes
 
 NUMBERS = (2, 5, 10, 20, 50, 100)
-# What the number of local models is called.
-ARGUMENTS = ("n_anchors", "n_clusters", "n_models")
 
 
+@dataclass(eq=False, repr=False)
 class AnchorCurveDisplay:
     """Cross-validated error for several numbers of anchors.
 
@@ -26,23 +26,17 @@ class AnchorCurveDisplay:
     errors : ndarray of shape (n_numbers, n_folds)
     name : str
         Label of the line.
-    argument : str
-        What the number is called.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     line_, band_ : matplotlib artists
-        The mean, and one standard error to both sides.
+        The mean over folds, and one standard error to both sides.
     """
 
-    def __init__(
-        self, n_anchors: np.ndarray, errors: np.ndarray, name: str = "", argument: str = "n_anchors"
-    ):
-        self.n_anchors = n_anchors
-        self.errors = errors
-        self.name = name
-        self.argument = argument
+    n_anchors: np.ndarray
+    errors: np.ndarray
+    name: str = ""
 
     @classmethod
     def from_estimator(
@@ -62,13 +56,13 @@ class AnchorCurveDisplay:
         Parameters
         ----------
         estimator : classifier, or Pipeline that ends in one
-            With an argument ``n_anchors``, ``n_clusters`` or ``n_models``. Where it has
-            ``n_neighbors`` too, that is lowered to the number of anchors if need be.
+            With a parameter ``n_anchors``. If it has ``n_neighbors`` too, that is at most the
+            number of anchors.
         X, y : rows and labels
         n_anchors : sequence of int, default=(2, 5, 10, 20, 50, 100)
         cv : int or splitter, default=5
         n_jobs : int or None, default=None
-            Folds at a time.
+            Folds that are fitted at the same time.
         name : str, default=None
             Label of the line; the class by default.
         ax : matplotlib Axes, default=None
@@ -92,25 +86,22 @@ class AnchorCurveDisplay:
         """
         _, model = split_pipeline(estimator)
         arguments = model.get_params(deep=False)
-        argument = next((name for name in ARGUMENTS if name in arguments), None)
-        if argument is None:
-            raise ValueError(
-                f"{type(model).__name__} has none of the arguments {', '.join(ARGUMENTS)}."
-            )
+        if "n_anchors" not in arguments:
+            raise ValueError(f"{type(model).__name__} has no parameter n_anchors.")
         errors = []
         for number in n_anchors:
             changed = clone(estimator)
             last = split_pipeline(changed)[1]
-            last.set_params(**{argument: int(number)})
+            last.set_params(n_anchors=int(number))
             if "n_neighbors" in arguments:
                 last.set_params(n_neighbors=min(arguments["n_neighbors"], int(number)))
             errors.append(1 - cross_val_score(changed, X, y, cv=cv, n_jobs=n_jobs))
         label = type(model).__name__ if name is None else name
-        return cls(np.array(n_anchors), np.array(errors), label, argument).plot(ax=ax)
+        return cls(np.array(n_anchors), np.array(errors), label).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> AnchorCurveDisplay:
         """Draw; returns the display itself."""
-        ax = axes_or_new(ax)
+        self.ax_, self.figure_ = ax, _ = open_axes(ax)
         mean = 100 * self.errors.mean(axis=1)
         # One standard error of the mean over folds.
         spread = 100 * self.errors.std(axis=1) / np.sqrt(max(1, self.errors.shape[1] - 1))
@@ -119,12 +110,11 @@ class AnchorCurveDisplay:
             self.n_anchors, mean - spread, mean + spread, color=self.line_.get_color(), alpha=0.15,
             lw=0,
         )  # fmt: skip
-        ax.set(xscale="log", xlabel=self.argument, ylabel="cross-validated error %")
+        ax.set(xscale="log", xlabel="n_anchors", ylabel="cross-validated error %")
         ax.set_xticks(self.n_anchors, [str(number) for number in self.n_anchors])
         ax.minorticks_off()
         ax.set_ylim(bottom=0)
-        ax.spines[["top", "right"]].set_visible(False)
+        frame_left_and_below(ax)
         if self.name:
             ax.legend(frameon=False)
-        self.ax_, self.figure_ = ax, ax.figure
         return self

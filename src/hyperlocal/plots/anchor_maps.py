@@ -1,122 +1,107 @@
-"""Anchors as prototypes, and the weights of their local models, as pictures or in one map."""
+"""Anchors as prototypes, and the weights of their local models, as images or in one map."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..model.inspection import anchor_weights, split_pipeline
-from ..model.multiclass import predicted_codes
-from .anchors import anchors_of, as_given
-from .drawing import pyplot
+from .anchors import model_and_anchors, undo_steps
+from .drawing import grid_of_axes, open_axes, with_names
 
 MOST_SHOWN = 25
-# Names of features are written up to this many.
-MOST_NAMES = 40
+MOST_NAMES = 40  # with more features, their names would overlap
 
 
+@dataclass(eq=False, repr=False)
 class _MapDisplay:
-    """A map of numbers per local model: a picture each, or a line each.
+    """Numbers per local model and feature."""
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_shown, n_features)
-    titles : list of str
-    image_shape : (height, width) or (height, width, 3), or None
-        None draws one map with a line per local model.
-    feature_names : ndarray of str
+    values: np.ndarray
+    titles: list[str]
+    image_shape: Any
+    feature_names: np.ndarray
 
-    Attributes
-    ----------
-    axes_, figure_ : matplotlib Axes and Figure
-    """
+    def _draw(self, colors: dict[str, Any], ax: Any) -> None:
+        draw = self._draw_map if self.image_shape is None else self._draw_images
+        self.axes_, self.figure_ = draw(colors, ax)
+        self.ax_ = self.axes_[0, 0]
 
-    _cmap = "viridis"
-    _signed = False
-
-    def __init__(
-        self, values: np.ndarray, titles: list[str], image_shape: Any, feature_names: np.ndarray
-    ):
-        self.values = values
-        self.titles = titles
-        self.image_shape = image_shape
-        self.feature_names = feature_names
-
-    def plot(self) -> Any:
-        """Draw in a new figure; returns the display itself."""
-        if self.image_shape is None:
-            self._plot_lines()
-        else:
-            self._plot_images()
-        return self
-
-    def _limits(self) -> dict[str, Any]:
-        if not self._signed:
-            return {"cmap": self._cmap}
-        largest = float(np.abs(self.values).max()) or 1.0
-        return {"cmap": self._cmap, "vmin": -largest, "vmax": largest}
-
-    def _plot_images(self) -> None:
-        n_shown = len(self.values)
-        n_columns = int(np.ceil(np.sqrt(n_shown)))
-        n_lines = -(-n_shown // n_columns)
-        self.figure_, grid = pyplot().subplots(
-            n_lines, n_columns, figsize=(1.35 * n_columns, 1.5 * n_lines), squeeze=False,
-            layout="constrained",
-        )  # fmt: skip
-        self.axes_ = grid
-        for ax in grid.flat:
-            ax.set_axis_off()
-        for ax, values, title in zip(grid.flat, self.values, self.titles, strict=False):
+    def _draw_images(self, colors: dict[str, Any], ax: Any) -> tuple[np.ndarray, Any]:
+        """One image per local model."""
+        n_columns = int(np.ceil(np.sqrt(len(self.values))))
+        n_rows = -(-len(self.values) // n_columns)
+        grid, figure = grid_of_axes(ax, n_rows, n_columns, (1.35 * n_columns, 1.5 * n_rows))
+        for one in grid.flat:
+            one.set_axis_off()
+        for one, values, title in zip(grid.flat, self.values, self.titles, strict=False):
             image = values.reshape(self.image_shape)
             if image.ndim == 3:
                 low, high = float(image.min()), float(image.max())
-                ax.imshow((image - low) / (high - low or 1.0))
+                one.imshow((image - low) / (high - low or 1.0))
             else:
-                ax.imshow(image, **self._limits())
-            ax.set_title(title, fontsize=8)
+                one.imshow(image, **colors)
+            one.set_title(title, fontsize=8)
+        return grid, figure
 
-    def _plot_lines(self) -> None:
+    def _draw_map(self, colors: dict[str, Any], ax: Any) -> tuple[np.ndarray, Any]:
+        """One map with a line per local model and a column per feature."""
         n_shown, n_features = self.values.shape
         size = (min(12, 2.5 + 0.3 * n_features), 1.4 + 0.24 * n_shown)
-        self.figure_, self.axes_ = pyplot().subplots(figsize=size, layout="constrained")
-        picture = self.axes_.imshow(self.values, aspect="auto", **self._limits())
-        self.axes_.set_yticks(np.arange(n_shown), self.titles, fontsize=8)
+        ax, figure = open_axes(ax, figsize=size)
+        picture = ax.imshow(self.values, aspect="auto", **colors)
+        ax.set_yticks(np.arange(n_shown), self.titles, fontsize=8)
         if n_features <= MOST_NAMES:
             names = [str(name) for name in self.feature_names]
-            self.axes_.set_xticks(np.arange(n_features), names, rotation=90, fontsize=8)
-        self.figure_.colorbar(picture)
+            ax.set_xticks(np.arange(n_features), names, rotation=90, fontsize=8)
+        figure.colorbar(picture, ax=ax)
+        return np.array([[ax]]), figure
 
 
 class PrototypeDisplay(_MapDisplay):
     """Anchors as prototypes: what the rows around them look like.
 
-    Parameters and attributes: ``values`` (anchors), ``titles``, ``image_shape``, ``feature_names``;
-    ``axes_``, ``figure_``.
-    """
+    Parameters
+    ----------
+    values : ndarray of shape (n_shown, n_features)
+        The anchors.
+    titles : list of str
+    image_shape : (height, width) or (height, width, 3), or None
+        None draws one map with a line per anchor.
+    feature_names : ndarray of str
 
-    _cmap = "gray_r"
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib Axes
+        One per image, or one alone.
+    ax_ : matplotlib Axes
+        The first of them.
+    figure_ : matplotlib Figure
+    """
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, image_shape: Any = None, n_shown: int = MOST_SHOWN
+        cls, estimator: Any, *, image_shape: Any = None, n_shown: int = MOST_SHOWN, ax: Any = None
     ) -> PrototypeDisplay:
-        """Draw the anchors of a fitted model, in the rows' own units.
+        """Draw the anchors of a fitted model, in the units of the given rows.
 
         Parameters
         ----------
         estimator : classifier with anchors, or Pipeline that ends in one
         image_shape : (height, width) or (height, width, 3), default=None
-            How a row is a picture; by default a map with a line per anchor is drawn.
+            How a row is an image; by default a map with a line per anchor is drawn.
         n_shown : int, default=25
-            The first so many anchors.
+            The number of anchors shown; the first ones are.
+        ax : matplotlib Axes, default=None
+            Images take their place, side by side; a new figure by default.
 
         Returns
         -------
         PrototypeDisplay
-            Titles are the anchors' numbers, and what the model would say of a row there.
+            Titles are the anchors' numbers and the classes that the model predicts for them.
 
         Examples
         --------
@@ -128,26 +113,40 @@ class PrototypeDisplay(_MapDisplay):
         >>> PrototypeDisplay.from_estimator(model, image_shape=(8, 8)).values.shape
         (9, 64)
         """
-        model, anchors = anchors_of(estimator)
-        chosen = model._row_scores(anchors[:n_shown])
-        titles = [
-            f"{number}: {label}"
-            for number, label in enumerate(model.classes_[predicted_codes(chosen)])
-        ]
-        values = as_given(estimator, anchors[:n_shown])
-        names = _input_names(estimator, values.shape[1])
-        return cls(values, titles, image_shape, names).plot()
+        model, anchors = model_and_anchors(estimator)
+        anchors = anchors[:n_shown]
+        predicted = model.predict(with_names(anchors, getattr(model, "feature_names_in_", None)))
+        titles = [f"{number}: {label}" for number, label in enumerate(predicted)]
+        values = undo_steps(estimator, anchors)
+        names = _feature_names(estimator, values.shape[1])
+        return cls(values, titles, image_shape, names).plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> PrototypeDisplay:
+        """Draw; returns the display itself."""
+        self._draw({"cmap": "gray_r"}, ax)
+        return self
 
 
 class WeightMapDisplay(_MapDisplay):
-    """Weights of the local models: what speaks for a class there, and what against it.
+    """Weights of the local models for one class: positive ones raise its score.
 
-    Parameters and attributes: ``values`` (weights), ``titles``, ``image_shape``, ``feature_names``;
-    ``axes_``, ``figure_``.
+    Parameters
+    ----------
+    values : ndarray of shape (n_shown, n_features)
+        The weights.
+    titles : list of str
+    image_shape : (height, width) or None
+        None draws one map with a line per local model.
+    feature_names : ndarray of str
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib Axes
+        One per image, or one alone.
+    ax_ : matplotlib Axes
+        The first of them.
+    figure_ : matplotlib Figure
     """
-
-    _cmap = "RdBu_r"
-    _signed = True
 
     @classmethod
     def from_estimator(
@@ -157,19 +156,22 @@ class WeightMapDisplay(_MapDisplay):
         label: Any = None,
         image_shape: Any = None,
         n_shown: int = MOST_SHOWN,
+        ax: Any = None,
     ) -> WeightMapDisplay:
         """Draw the weights of a fitted model's local models for one class.
 
         Parameters
         ----------
         estimator : classifier with local models, or Pipeline that ends in one
-            Weights are on the features that the last step sees.
+            Weights are on the features that the last step takes.
         label : label, default=None
-            Whose score; the last class by default.
+            The class whose score the weights belong to; the last class by default.
         image_shape : (height, width), default=None
-            How a row is a picture; by default a map with a line per local model is drawn.
+            How a row is an image; by default a map with a line per local model is drawn.
         n_shown : int, default=25
-            The first so many local models.
+            The number of local models shown; the first ones are.
+        ax : matplotlib Axes, default=None
+            Images take their place, side by side; a new figure by default.
 
         Returns
         -------
@@ -194,12 +196,21 @@ class WeightMapDisplay(_MapDisplay):
             raise ValueError(f"no weights for {label!r}; there are for {scored.tolist()}.")
         values = weights[:n_shown, position[0]]
         titles = [f"{number}" for number in range(len(values))]
-        names = _input_names(model if steps is None else steps, values.shape[1], out=bool(steps))
-        return cls(values, titles, image_shape, names).plot()
+        names = _feature_names(model, values.shape[1]) if steps is None else _names_after(steps)
+        return cls(values, titles, image_shape, names).plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> WeightMapDisplay:
+        """Draw; returns the display itself."""
+        largest = float(np.abs(self.values).max()) or 1.0
+        colors = {"cmap": "RdBu_r", "vmin": -largest, "vmax": largest}
+        self._draw(colors, ax)
+        return self
 
 
-def _input_names(estimator: Any, n_features: int, out: bool = False) -> np.ndarray:
-    if out:
-        return np.asarray(estimator.get_feature_names_out(), dtype=object)
+def _feature_names(estimator: Any, n_features: int) -> np.ndarray:
     default = np.array([f"x{i}" for i in range(n_features)], dtype=object)
     return getattr(estimator, "feature_names_in_", default)
+
+
+def _names_after(steps: Any) -> np.ndarray:
+    return np.asarray(steps.get_feature_names_out(), dtype=object)

@@ -1,16 +1,18 @@
-"""Anchors on their way from where they started to where learning took them."""
+"""Where anchors started, and where learning moved them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.decomposition import PCA
 
-from .anchors import anchors_of, as_given
-from .drawing import GREY, INK, axes_or_new
+from .anchors import model_and_anchors, undo_steps
+from .drawing import INK, class_codes, draw_anchors, draw_rows, open_axes
 
 
+@dataclass(eq=False, repr=False)
 class AnchorMotionDisplay:
     """First and learned anchors, joined by arrows.
 
@@ -28,19 +30,11 @@ class AnchorMotionDisplay:
     arrows_ : list of matplotlib Annotation
     """
 
-    def __init__(
-        self,
-        start: np.ndarray,
-        end: np.ndarray,
-        rows: np.ndarray | None = None,
-        codes: np.ndarray | None = None,
-        axis_names: tuple[str, str] = ("", ""),
-    ):
-        self.start = start
-        self.end = end
-        self.rows = rows
-        self.codes = codes
-        self.axis_names = axis_names
+    start: np.ndarray
+    end: np.ndarray
+    rows: np.ndarray | None = None
+    codes: np.ndarray | None = None
+    axis_names: tuple[str, str] = ("", "")
 
     @classmethod
     def from_estimator(
@@ -58,7 +52,7 @@ class AnchorMotionDisplay:
         X : array-like of shape (n_rows, n_features), default=None
             Rows to show below the anchors.
         y : array-like of shape (n_rows,), default=None
-            Labels, shown as colours.
+            Labels, shown as colors.
         ax : matplotlib Axes, default=None
 
         Returns
@@ -76,13 +70,13 @@ class AnchorMotionDisplay:
         >>> len(display.arrows_)
         4
         """
-        model, learned = anchors_of(estimator)
+        model, learned = model_and_anchors(estimator)
         if not hasattr(model, "initial_anchors_"):
             raise ValueError(
                 f"the anchors of {type(model).__name__} do not move; use SupervisedAnchorSVC."
             )
-        start = as_given(estimator, model.initial_anchors_)
-        end = as_given(estimator, learned)
+        start = undo_steps(estimator, model.initial_anchors_)
+        end = undo_steps(estimator, learned)
         rows = None if X is None else np.asarray(X, dtype=float)
         names = tuple(map(str, getattr(X, "columns", ("", ""))))[:2]
         if start.shape[1] > 2:
@@ -90,19 +84,16 @@ class AnchorMotionDisplay:
             start, end = plane.transform(start), plane.transform(end)
             rows = None if rows is None else plane.transform(rows)
             names = ("first principal axis", "second principal axis")
-        codes = None if y is None else np.searchsorted(model.classes_, np.asarray(y))
+        codes = class_codes(model.classes_, y)
         return cls(start, end, rows, codes, (names[0], names[-1])).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> AnchorMotionDisplay:
         """Draw; returns the display itself."""
-        ax = axes_or_new(ax)
+        self.ax_, self.figure_ = ax, _ = open_axes(ax)
         if self.rows is not None:
-            colours = {"color": GREY} if self.codes is None else {"c": self.codes, "cmap": "tab10"}
-            limits = {} if self.codes is None else {"vmin": 0, "vmax": 9}
-            ax.scatter(*self.rows.T, s=8, lw=0, alpha=0.45, **colours, **limits)
+            draw_rows(ax, self.rows, self.codes, s=8, alpha=0.45)
         ax.plot(*self.start.T, "o", ms=7, mfc="white", mec=INK, ls="none", label="start")
-        ax.plot(*self.end.T, "*", color=INK, ms=12, mec="white", mew=0.9, ls="none",
-                label="learned")  # fmt: skip
+        draw_anchors(ax, self.end, label="learned")
         style = {"arrowstyle": "->", "color": INK, "lw": 1.2, "shrinkA": 4, "shrinkB": 5}
         self.arrows_ = [
             ax.annotate("", end, start, arrowprops=style)
@@ -110,5 +101,4 @@ class AnchorMotionDisplay:
         ]
         ax.set(xticks=[], yticks=[], xlabel=self.axis_names[0], ylabel=self.axis_names[1])
         ax.legend(frameon=True, framealpha=0.85, edgecolor="none", title="anchors")
-        self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -1,26 +1,37 @@
-"""Decision boundaries in the plane, with anchors and the lines of local models."""
+"""Decision boundaries in the plane, with anchors, local lines, margins and support vectors."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ..model.inspection import split_pipeline
-from .anchors import as_given
-from .drawing import BLUE, INK, ORANGE, axes_or_new, plane_grid
+from .anchors import input_anchors, undo_steps
+from .drawing import (
+    INK,
+    class_codes,
+    class_colors,
+    draw_anchors,
+    draw_rows,
+    fit_axes_to_plane,
+    open_axes,
+    plane_grid,
+    plane_rows,
+    with_names,
+)
 
-GRID_POINTS = 250
-# Half a line's length, in distances from its anchor to the nearest other anchor.
-HALF_LENGTH = 0.4
-# A line farther from its anchor than this many such distances says nothing about its surroundings.
-FARTHEST = 1.0
-# Step of differences, in the same distances.
-DIFFERENCE = 1e-4
+# Lengths in distances from an anchor to the nearest other anchor. A line farther away than
+# FARTHEST does not describe the model near its anchor.
+HALF_LENGTH, FARTHEST, DIFFERENCE = 0.4, 1.0, 1e-4
+NO_LINES = np.empty((0, 2, 2))
 
 
-class LocalBoundaryDisplay:
-    """The boundary of a model in the plane, its anchors, and their local lines.
+@dataclass(eq=False, repr=False)
+class BoundaryDisplay:
+    """The boundary of a classifier in the plane.
 
     Parameters
     ----------
@@ -28,37 +39,36 @@ class LocalBoundaryDisplay:
         The grid.
     regions : ndarray of shape (n_points, n_points)
         Index of the predicted class.
+    scores : ndarray of shape (n_points, n_points), or None
+        Decision function of two classes.
+    classes : ndarray
+    rows : ndarray of shape (n_rows, 2)
+    codes : ndarray of shape (n_rows,) or None
+        Classes of the rows, as indices.
     anchors : ndarray of shape (n_anchors, 2) or None
     lines : ndarray of shape (n_lines, 2, 2)
         Ends of the local lines.
-    rows, codes : ndarray or None
-        Rows to show, and their classes as indices.
-    classes : ndarray
+    support : ndarray of int, or None
+        Indices of the support vectors among the rows.
+    margins : bool, default=False
+        Whether to draw the lines of score -1 and +1.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     """
 
-    def __init__(
-        self,
-        across: np.ndarray,
-        up: np.ndarray,
-        regions: np.ndarray,
-        anchors: np.ndarray | None,
-        lines: np.ndarray,
-        rows: np.ndarray,
-        codes: np.ndarray | None,
-        classes: np.ndarray,
-    ):
-        self.across = across
-        self.up = up
-        self.regions = regions
-        self.anchors = anchors
-        self.lines = lines
-        self.rows = rows
-        self.codes = codes
-        self.classes = classes
+    across: np.ndarray
+    up: np.ndarray
+    regions: np.ndarray
+    scores: np.ndarray | None
+    classes: np.ndarray
+    rows: np.ndarray
+    codes: np.ndarray | None
+    anchors: np.ndarray | None
+    lines: np.ndarray
+    support: np.ndarray | None = None
+    margins: bool = False
 
     @classmethod
     def from_estimator(
@@ -67,15 +77,18 @@ class LocalBoundaryDisplay:
         X: Any,
         y: Any = None,
         *,
+        anchors: bool = True,
         local_lines: bool = True,
-        n_points: int = GRID_POINTS,
+        margins: bool = False,
+        support_vectors: bool = False,
+        n_points: int = 250,
         ax: Any = None,
-    ) -> LocalBoundaryDisplay:
-        """Draw a fitted model over rows of two features.
+    ) -> BoundaryDisplay:
+        """Draw the boundary of a fitted classifier over rows of two features.
 
-        From each anchor the local normal is followed to the boundary, and there the line is drawn
-        that the model is locally: the tangent of its score. (The weights of the local models alone
-        leave out that the gate changes too.) Lines far from their anchor are left out.
+        Anchors are drawn as stars, if the model has any. A local line is the tangent of the
+        boundary at the point that the explanation of an anchor gives; it is left out where that
+        point is far from the anchor.
 
         Parameters
         ----------
@@ -83,118 +96,143 @@ class LocalBoundaryDisplay:
             Fitted to two features.
         X : array-like of shape (n_rows, 2)
         y : array-like of shape (n_rows,), default=None
-            Labels, shown as colours.
-        local_lines : bool, default=True
+            Labels, shown as colors.
+        anchors, local_lines : bool, default=True
+            Whether to draw the anchors, and the local lines besides.
+        margins : bool, default=False
+            Draw dashed lines where the decision function is -1 and +1; two classes only.
+        support_vectors : bool, default=False
+            Draw circles around the rows in ``support_``; ``X`` must be the training rows.
         n_points : int, default=250
             Points of the grid along each axis.
         ax : matplotlib Axes, default=None
 
         Returns
         -------
-        LocalBoundaryDisplay
+        BoundaryDisplay
 
         Examples
         --------
         >>> from hyperlocal import LocallyLinearSVC
         >>> from hyperlocal.datasets import make_banana
-        >>> from hyperlocal.plots import LocalBoundaryDisplay
+        >>> from hyperlocal.plots import BoundaryDisplay
         >>> X, y = make_banana(200, random_state=0)
         >>> model = LocallyLinearSVC(8, n_neighbors=3, random_state=0).fit(X, y)
-        >>> LocalBoundaryDisplay.from_estimator(model, X, y, n_points=50).anchors.shape
+        >>> BoundaryDisplay.from_estimator(model, X, y, n_points=50).anchors.shape
         (8, 2)
         """
-        names = getattr(X, "columns", None)
-        rows = np.asarray(X, dtype=float)
-        if rows.ndim != 2 or rows.shape[1] != 2:
-            raise ValueError("a boundary can be drawn for two features only.")
-        across, up, points = plane_grid(rows, n_points)
-        if names is not None:
-            points = type(X)(points, columns=list(names))
-        labels = estimator.predict(points).reshape(n_points, n_points)
-        classes = estimator.classes_
-        anchors, lines = None, np.empty((0, 2, 2))
-        model = split_pipeline(estimator)[1]
-        own = getattr(model, "anchors_", None)
-        if own is not None and own.shape[1] == model.n_features_in_:
-            anchors = as_given(estimator, own)
-            if local_lines:
-                ends = _local_lines(model, own)
-                lines = as_given(estimator, ends.reshape(-1, 2)).reshape(-1, 2, 2)
-        codes = None if y is None else np.searchsorted(classes, np.asarray(y))
-        display = cls(
-            across, up, np.searchsorted(classes, labels), anchors, lines, rows, codes, classes
-        )
-        return display.plot(ax=ax)
+        return measure_boundary(
+            estimator, X, y, anchors=anchors, local_lines=local_lines, margins=margins,
+            support_vectors=support_vectors, n_points=n_points,
+        ).plot(ax=ax)  # fmt: skip
 
-    def plot(self, *, ax: Any = None) -> LocalBoundaryDisplay:
+    def plot(self, *, ax: Any = None) -> BoundaryDisplay:
         """Draw; returns the display itself."""
-        from matplotlib.colors import ListedColormap
-
-        ax = axes_or_new(ax)
-        colours = _colours(len(self.classes))
+        self.ax_, self.figure_ = ax, _ = open_axes(ax)
         levels = np.arange(len(self.classes) + 1) - 0.5
         plane = (self.across, self.up, self.regions)
-        ax.contourf(*plane, levels=levels, colors=colours, alpha=0.16)
-        ax.contour(*plane, levels=levels[1:-1], colors=INK, linewidths=1.8)
-        options = {"s": 9, "lw": 0, "alpha": 0.6}
-        if self.codes is None:
-            ax.scatter(*self.rows.T, color=INK, **options)
+        ax.contourf(*plane, levels=levels, colors=class_colors(len(self.classes)), alpha=0.16)
+        if self.scores is None:
+            ax.contour(*plane, levels=levels[1:-1], colors=INK, linewidths=1.8)
         else:
-            ax.scatter(
-                *self.rows.T, c=self.codes, cmap=ListedColormap(colours), vmin=-0.5,
-                vmax=len(colours) - 0.5, **options,
-            )  # fmt: skip
+            self._draw_contours(self.scores)
+        draw_rows(ax, self.rows, self.codes)
+        if self.support is not None:
+            ax.scatter(*self.rows[self.support].T, fc="none", ec=INK, s=34, lw=0.6)
         for line in self.lines:
             ax.plot(*line.T, color="#b3123f", lw=2.2, solid_capstyle="round")
         if self.anchors is not None:
-            ax.plot(*self.anchors.T, "*", color=INK, ms=12, mec="white", mew=0.9, ls="none")
-        ax.set(xlim=(self.across[0], self.across[-1]), ylim=(self.up[0], self.up[-1]))
-        ax.set(xticks=[], yticks=[])
-        self.ax_, self.figure_ = ax, ax.figure
+            draw_anchors(ax, self.anchors)
+        fit_axes_to_plane(ax, self.across, self.up)
         return self
 
+    def _draw_contours(self, scores: np.ndarray) -> None:
+        """The line of score zero, and the margins."""
+        plane = (self.across, self.up, scores)
+        self.ax_.contour(*plane, levels=[0], colors=INK, linewidths=1.8)
+        if self.margins:
+            self.ax_.contour(*plane, levels=[-1, 1], colors=INK, linestyles="--", linewidths=0.8)
 
-def _colours(n_classes: int) -> list[Any]:
-    if n_classes == 2:
-        return [BLUE, ORANGE]
-    from matplotlib import colormaps
 
-    return [colormaps["tab10"](i % 10) for i in range(n_classes)]
+def measure_boundary(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    anchors: bool = True,
+    local_lines: bool = True,
+    margins: bool = False,
+    support_vectors: bool = False,
+    n_points: int = 250,
+) -> BoundaryDisplay:
+    """A display that is not drawn yet; arguments as in :meth:`BoundaryDisplay.from_estimator`."""
+    check_is_fitted(estimator)
+    rows, classes = plane_rows(X), estimator.classes_
+    if margins and len(classes) != 2:
+        raise ValueError(f"margins=True needs two classes, not {len(classes)}.")
+    model = split_pipeline(estimator)[1]
+    if support_vectors and not hasattr(model, "support_"):
+        raise ValueError(f"support_vectors=True: {type(model).__name__} has no support_.")
+    across, up, points = plane_grid(rows, n_points)
+    regions, scores = _regions(estimator, with_names(points, getattr(X, "columns", None)))
+    stars, lines = None, NO_LINES
+    if anchors:
+        stars, lines = _anchors_and_lines(estimator, model, local_lines)
+    shape = (n_points, n_points)
+    return BoundaryDisplay(
+        across, up, regions.reshape(shape), None if scores is None else scores.reshape(shape),
+        classes, rows=rows, codes=class_codes(classes, y), anchors=stars, lines=lines,
+        support=model.support_ if support_vectors else None, margins=margins,
+    )  # fmt: skip
+
+
+def _regions(estimator: Any, points: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """Index of the predicted class at each point; the scores too, if there are two classes."""
+    if len(estimator.classes_) == 2 and hasattr(estimator, "decision_function"):
+        scores = estimator.decision_function(points)
+        return (scores > 0).astype(int), scores
+    return np.searchsorted(estimator.classes_, estimator.predict(points)), None
+
+
+def _anchors_and_lines(
+    estimator: Any, model: Any, local_lines: bool
+) -> tuple[np.ndarray | None, np.ndarray]:
+    """Anchors and local lines in the features that the user gave."""
+    anchors = input_anchors(model)
+    if anchors is None:
+        return None, NO_LINES
+    lines = _local_lines(model, anchors) if local_lines and len(anchors) > 1 else NO_LINES
+    ends = undo_steps(estimator, lines.reshape(-1, 2)) if len(lines) else lines
+    return undo_steps(estimator, anchors), ends.reshape(-1, 2, 2)
 
 
 def _local_lines(model: Any, anchors: np.ndarray) -> np.ndarray:
     """Ends of the local lines near their anchors, ``(n_lines, 2, 2)``."""
-    if len(anchors) == 1:  # its line would be the boundary itself
-        return np.empty((0, 2, 2))
-    explained = model.explain(_named(model, anchors))
+    names = getattr(model, "feature_names_in_", None)
     away = np.linalg.norm(anchors[:, None] - anchors, axis=2)
     np.fill_diagonal(away, np.inf)
     lines = []
-    for explanation, room in zip(explained, away.min(axis=1), strict=True):
+    for explanation, unit in zip(
+        model.explain(with_names(anchors, names)), away.min(axis=1), strict=True
+    ):
         point = explanation.boundary
-        if point is None or not point.found or point.distance > FARTHEST * room:
+        if point is None or not point.found or point.distance > FARTHEST * unit:
             continue
-        normal = _normal(model, point.row, DIFFERENCE * room)
-        along = np.array([-normal[1], normal[0]]) * HALF_LENGTH * room
+        normal = _normal(model, point.row, DIFFERENCE * unit, names)
+        along = np.array([-normal[1], normal[0]]) * HALF_LENGTH * unit
         lines.append([point.row - along, point.row + along])
     return np.array(lines).reshape(-1, 2, 2)
 
 
-def _normal(model: Any, row: np.ndarray, step: float) -> np.ndarray:
-    """The unit normal of the boundary at a row on it: the gradient of the score, by differences."""
-    around = row + step * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])
-    scores = model.decision_function(_named(model, np.vstack([row, around])))
+def _normal(model: Any, row: np.ndarray, step: float, names: Any) -> np.ndarray:
+    """The unit normal of the boundary at a row on it: the gradient of the score, by differences.
+
+    (The weights of the local models alone leave out that the gate changes too.)
+    """
+    around = row + step * np.array([[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1]])
+    scores = model.decision_function(with_names(around, names))
     if scores.ndim == 2:
         first, second = np.argsort(-scores[0])[:2]
         scores = scores[:, first] - scores[:, second]
     gradient = scores[1::2] - scores[2::2]
     return gradient / (np.linalg.norm(gradient) or 1.0)
-
-
-def _named(model: Any, rows: np.ndarray) -> Any:
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        return rows
-    import pandas
-
-    return pandas.DataFrame(rows, columns=names)

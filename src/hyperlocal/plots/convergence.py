@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..model.inspection import split_pipeline
-from .drawing import BLUE, ORANGE, axes_or_new
+from .drawing import BLUE, ORANGE, frame_left_and_below, open_axes
+
+ROUNDING = 1e-15  # of doubles, relative
 
 
+@dataclass(eq=False, repr=False)
 class ConvergenceDisplay:
-    """How training went: the objective and, where the solver knows one, the duality gap.
+    """The objective after each epoch and, where the solver has one, the duality gap.
 
     Parameters
     ----------
@@ -27,13 +31,10 @@ class ConvergenceDisplay:
     objective_line_, gap_line_ : matplotlib Line2D, or None
     """
 
-    def __init__(
-        self, epochs: np.ndarray, objectives: np.ndarray, gaps: np.ndarray, name: str = "objective"
-    ):
-        self.epochs = epochs
-        self.objectives = objectives
-        self.gaps = gaps
-        self.name = name
+    epochs: np.ndarray
+    objectives: np.ndarray
+    gaps: np.ndarray
+    name: str = "objective"
 
     @classmethod
     def from_estimator(
@@ -44,7 +45,7 @@ class ConvergenceDisplay:
         Parameters
         ----------
         estimator : classifier with ``history_``, or Pipeline that ends in one
-            Of learned gates, the history tells mean losses without the penalty.
+            The history of learned gates holds mean losses without the penalty.
         ax : matplotlib Axes, default=None
         name : str, default=None
             Label of the objective; "mean loss" or "objective" by default.
@@ -68,7 +69,7 @@ class ConvergenceDisplay:
         history = list(getattr(model, "history_", []))
         if not history:
             raise ValueError(
-                f"this {type(model).__name__} kept no history of its training; fit it with a "
+                f"this {type(model).__name__} has no history of its training; fit it with a "
                 "solver that has epochs."
             )
         width = len(history[0])
@@ -79,21 +80,23 @@ class ConvergenceDisplay:
 
     def plot(self, *, ax: Any = None) -> ConvergenceDisplay:
         """Draw; returns the display itself."""
-        ax = axes_or_new(ax)
+        self.ax_, self.figure_ = ax, _ = open_axes(ax)
         options = {"marker": "o", "ms": 3, "lw": 1.6}
         (self.objective_line_,) = ax.plot(
             self.epochs, self.objectives, color=BLUE, label=self.name, **options
         )
         self.gap_line_ = None
-        known = np.isfinite(self.gaps) & (self.gaps > 0)
+        known = np.isfinite(self.gaps)
         if known.any():
+            # A gap below rounding errors is zero, which a logarithmic scale cannot show.
+            gaps = np.maximum(self.gaps, ROUNDING * np.abs(self.objectives))[known]
             (self.gap_line_,) = ax.plot(
-                self.epochs[known], self.gaps[known], color=ORANGE, label="duality gap", **options
+                self.epochs[known], gaps, color=ORANGE, label="duality gap", **options
             )
         ax.set(xlabel="epoch", yscale="log")
+        ax.locator_params(axis="x", integer=True)
         if self.gap_line_ is None:
             ax.set_ylabel(self.name)
         ax.legend(frameon=False)
-        ax.spines[["top", "right"]].set_visible(False)
-        self.ax_, self.figure_ = ax, ax.figure
+        frame_left_and_below(ax)
         return self

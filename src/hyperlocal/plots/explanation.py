@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..model.explanation import Explanation
 from ..model.inspection import MeanContributions, explain, mean_contributions
-from .drawing import axes_or_new, draw_bars
+from .drawing import draw_bars, open_axes
 
 FEATURES_SHOWN = 10
 
 
+@dataclass(eq=False, repr=False)
 class ExplanationDisplay:
     """The largest contributions to one score of one row.
 
@@ -26,8 +28,7 @@ class ExplanationDisplay:
         Set by :meth:`plot`.
     """
 
-    def __init__(self, explanation: Explanation):
-        self.explanation = explanation
+    explanation: Explanation
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, **options: Any) -> ExplanationDisplay:
@@ -47,9 +48,9 @@ class ExplanationDisplay:
         ax : matplotlib Axes, default=None
             Where to draw; a new figure by default.
         label : label, default=None
-            The class whose score is shown; by default the score that decided.
+            The class whose score is shown; by default the one that the prediction rests on.
         n_features : int, default=10
-            The others are summed in one bar.
+            Bars for this many features; the others are summed in one bar.
 
         Returns
         -------
@@ -59,8 +60,7 @@ class ExplanationDisplay:
         column = one.column if label is None else one.position(label)
         pairs = one.largest(one.contributions[column], n_features)
         pairs.append(("intercept", float(one.intercepts[column])))
-        self.ax_ = axes_or_new(ax, figsize=(6, 1.2 + 0.28 * len(pairs)))
-        self.figure_ = self.ax_.figure
+        self.ax_, self.figure_ = open_axes(ax, figsize=(6, 1.2 + 0.28 * len(pairs)))
         draw_bars([name for name, _ in pairs], np.array([value for _, value in pairs]), self.ax_)
         self.ax_.set_xlabel(f"contribution to the score of {one.classes[column]}")
         title = f"predicted {one.prediction}; score of {one.classes[column]}"
@@ -68,6 +68,7 @@ class ExplanationDisplay:
         return self
 
 
+@dataclass(eq=False, repr=False)
 class MeanContributionsDisplay:
     """The features with the largest contributions over many rows.
 
@@ -81,8 +82,7 @@ class MeanContributionsDisplay:
         Set by :meth:`plot`.
     """
 
-    def __init__(self, contributions: MeanContributions):
-        self.contributions = contributions
+    contributions: MeanContributions
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, **options: Any) -> MeanContributionsDisplay:
@@ -93,8 +93,7 @@ class MeanContributionsDisplay:
         """Draw bars, the largest first; returns self."""
         mean = self.contributions
         order = np.argsort(-mean.overall, kind="stable")[:n_features]
-        self.ax_ = axes_or_new(ax, figsize=(6, 1.2 + 0.28 * len(order)))
-        self.figure_ = self.ax_.figure
+        self.ax_, self.figure_ = open_axes(ax, figsize=(6, 1.2 + 0.28 * len(order)))
         draw_bars(mean.feature_names[order], mean.overall[order], self.ax_)
-        self.ax_.set_xlabel("mean |contribution| to the score that decided")
+        self.ax_.set_xlabel("mean |contribution| to the deciding score")
         return self

@@ -1,13 +1,14 @@
 """Progress of long fits: silent by default, lines on stderr with ``verbose``, callbacks.
 
-scikit-learn's callbacks (1.9 and later, experimental) are used where they exist and never needed.
+scikit-learn's callbacks (1.9 and later, experimental) are used where they exist, and not required.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from typing import Any, TextIO
+from types import TracebackType
+from typing import Any, Protocol, TextIO
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -17,17 +18,27 @@ except ImportError:  # scikit-learn before 1.9
         """Stands in for scikit-learn's mixin where there is none."""
 
     def with_callbacks(method: Any) -> Any:
-        """Leave the method as it is."""
+        """Return the method unchanged."""
         return method
 
 
-__all__ = ["CallbackSupportMixin", "EpochMonitor", "JoinedEpochs", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "EpochMonitor", "JoinedEpochs", "Monitor", "with_callbacks"]
 
 SECONDS_BETWEEN_LINES = 0.5
 
 
+class Monitor(Protocol):
+    """What an iterative solver calls after each epoch; a plain function is a monitor too."""
+
+    def __call__(self, number: int, /, **facts: float) -> bool:
+        """Take the number of the epoch, from 1, and its facts; return whether to stop."""
+
+
 class EpochMonitor:
-    """Told of every epoch by a solver; tells whoever listens, and says when to stop.
+    """Writes progress lines and calls the estimator's callbacks; to be used as a context manager.
+
+    ``with EpochMonitor(self, self.max_iter, self.verbose) as monitor:`` reports the end of the fit
+    on leaving, after an error too. The monitor itself is what solvers take.
 
     Parameters
     ----------
@@ -62,14 +73,27 @@ class EpochMonitor:
             self._context = estimator._init_callback_context(max_subtasks=max_epochs)
             self._context.call_on_fit_task_begin(estimator=estimator)
 
-    def epoch(self, number: int, **facts: float) -> bool:
-        """Report epoch ``number``; returns whether a callback asks to stop."""
+    def __enter__(self) -> EpochMonitor:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __call__(self, number: int, /, **facts: float) -> bool:
+        """Report epoch ``number``; returns whether a callback requests to stop."""
         self._write(number, facts)
         if self._context is None:
             return False
         task = self._context.subcontext(task_name=self._task)
         task.call_on_fit_task_begin(estimator=self._estimator)
         return bool(task.call_on_fit_task_end(estimator=self._estimator))
+
+    epoch = __call__
 
     def close(self) -> None:
         """Report the end of the fit."""
@@ -82,24 +106,29 @@ class EpochMonitor:
         if not self._verbose or not due:
             return
         self._last_line = now
-        told = "  ".join(f"{name} {value:.6g}" for name, value in facts.items())
+        values = "  ".join(f"{name} {value:.6g}" for name, value in facts.items())
         name = type(self._estimator).__name__
         stream = self._stream or sys.stderr
-        print(f"[{name}] {self._task} {number}  {told}  {now - self._start:.1f} s", file=stream)
+        print(f"[{name}] {self._task} {number}  {values}  {now - self._start:.1f} s", file=stream)
 
 
 class JoinedEpochs:
-    """Numbers the epochs of several descents as one, and remembers a wish to stop."""
+    """A monitor that numbers the epochs of several descents as one.
 
-    def __init__(self, monitor: EpochMonitor | None):
+    ``stop`` is whether the joined monitor has requested to stop, in this descent or before.
+    """
+
+    def __init__(self, monitor: Monitor | None):
         self._monitor = monitor
         self._number = 0
         self.stop = False
 
-    def epoch(self, number: int, **facts: float) -> bool:
-        """Pass an epoch on."""
+    def __call__(self, number: int, /, **facts: float) -> bool:
+        """Report an epoch under its joint number; without a monitor nothing is reported."""
         self._number += 1
         if self._monitor is None:
             return False
-        self.stop = self._monitor.epoch(self._number, **facts) or self.stop
+        self.stop = self._monitor(self._number, **facts) or self.stop
         return self.stop
+
+    epoch = __call__

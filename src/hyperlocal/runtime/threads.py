@@ -1,16 +1,18 @@
-"""Threads in one place: kernels run without the GIL over blocks; BLAS is kept to one thread.
+"""Threads: kernels run without the GIL over blocks of rows; BLAS is limited to one thread.
 
 Blocks are cut the same way whatever the number of threads, and each block is computed by serial
-code, so results are the same to the last bit for any ``n_jobs``.
+code, so results are bitwise the same for any ``n_jobs``.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import repeat
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import joblib
 from threadpoolctl import ThreadpoolController
@@ -24,9 +26,55 @@ Result = TypeVar("Result")
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    # Looking for the loaded libraries takes milliseconds: once per process is enough.
-    return ThreadpoolController()
+def _libraries(*user_apis: str) -> ThreadpoolController:
+    # Finding the loaded libraries takes milliseconds: once per process is enough.
+    return ThreadpoolController().select(user_api=list(user_apis))
+
+
+def _set_threads(user_api: str, n_threads: Iterable[int]) -> list[int]:
+    """Set the numbers of threads of some libraries; returns those of before."""
+    libraries = _libraries(user_api).lib_controllers
+    before = [library.num_threads for library in libraries]
+    for library, number in zip(libraries, n_threads, strict=False):
+        library.set_num_threads(number)
+    return before
+
+
+class SharedBlasLimit:
+    """BLAS limited to one thread for as long as any thread of the process needs it.
+
+    The limit is one setting of the process: limits that each thread sets and restores by itself
+    would be restored in the wrong order. The first to enter sets it, the last to leave restores it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_inside = 0
+        self._before: list[int] = []
+
+    def enter(self) -> None:
+        """Limit BLAS, unless it is limited already."""
+        with self._lock:
+            self._n_inside += 1
+            if self._n_inside == 1:
+                self._before = self._set(repeat(1))
+
+    def leave(self) -> None:
+        """Restore what was before the first entered, if this is the last."""
+        with self._lock:
+            self._n_inside -= 1
+            if self._n_inside == 0:
+                self._set(self._before)
+
+    def _set(self, n_threads: Iterable[int]) -> list[int]:
+        before = _set_threads("blas", n_threads)
+        # threadpoolctl lets only the thread that set a limit first change it, until that thread has
+        # left a context: without this one, over no library, no other thread could restore it.
+        with _libraries().limit(limits=None):
+            return before
+
+
+_BLAS_LIMIT = SharedBlasLimit()
 
 
 class Workers:
@@ -35,7 +83,7 @@ class Workers:
     Parameters
     ----------
     n_jobs : int or None
-        As in scikit-learn: None is 1 (or what a surrounding joblib context says), -1 all cores.
+        As in scikit-learn: None is 1 (or the number of a surrounding joblib context), -1 all cores.
 
     Examples
     --------
@@ -48,11 +96,11 @@ class Workers:
     def __init__(self, n_jobs: int | None = None):
         self.n_threads: int = joblib.effective_n_jobs(n_jobs)
         self._pool: ThreadPoolExecutor | None = None
-        self._blas_limit: Any = None
+        self._openmp_before: list[int] = []
 
     def __enter__(self) -> Workers:
-        self._blas_limit = _controller().limit(limits=1)
-        self._blas_limit.__enter__()
+        self._openmp_before = _set_threads("openmp", repeat(1))  # for this thread alone
+        _BLAS_LIMIT.enter()
         if self.n_threads > 1:
             self._pool = ThreadPoolExecutor(self.n_threads, thread_name_prefix="hyperlocal")
         return self
@@ -66,7 +114,8 @@ class Workers:
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
-        self._blas_limit.__exit__(kind, error, traceback)
+        _BLAS_LIMIT.leave()
+        _set_threads("openmp", self._openmp_before)
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Results of ``function`` over ``items``, in their order."""

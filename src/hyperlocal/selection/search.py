@@ -1,9 +1,9 @@
 """The search behind :class:`LocallyLinearSVCCV`: folds, and rounds on growing samples.
 
-A *group* is what shares anchors, codes and lifted rows: all values of C with the same anchors,
-neighbours, beta and feature map. Its gate is fitted once, without labels, and serves all folds; C
-goes upwards and each solve starts from the dual variables of the last. Only a supervised scaler has
-to be fitted on the training rows of each fold, and then everything after it as well.
+A *group* is all values of C with the same anchors, neighbors, beta and feature map: they share
+anchors, codes and lifted rows. The gate of a group is fitted once, without labels, and used for all
+folds. C increases, and each solve starts from the dual variables of the last. Only a supervised
+scaler is fitted to the training rows of each fold, and then everything after it as well.
 """
 
 from __future__ import annotations
@@ -11,63 +11,40 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from ..data.labelled import LabelledRows, part_of
 from ..data.rows import take_rows
+from ..gates.code_on import CodeOn
 from ..maps.transformer import transformed
-from ..model.multiclass import predicted_codes
-from ..runtime.progress import EpochMonitor
+from ..model.lifting import LiftedRows
+from ..model.local_model import ChainSettings
+from ..runtime.progress import Monitor
 from ..runtime.threads import Workers
-from ..solvers import dual
+from ..solvers.training import Training
 from .candidates import REDUCTION, Setting
+from .outcomes import Outcome, ScoredRows
 
 # Rounds before the last need a part of the folds only.
 SHARE_OF_FOLDS = 0.4
-# Costs tried at first; while the largest or the smallest wins, ten times as much or a tenth is
-# tried, up to the last, as long as training ends within a share of the epochs allowed (in the end
-# it is held to more).
+# Values of C tried at first. While the largest or the smallest is best, ten times as much or a
+# tenth is tried, up to the limits, if training took at most a share of the epochs allowed (the
+# final fit has a stricter tolerance).
 FIRST_COSTS = (1.0, 10.0, 100.0)
 LEAST_COST, MOST_COST = 0.1, 1000.0
 EASY_SHARE = 0.2
-# Rows that were coded or scaled are kept for the next round if they are so few.
+# Up to so many rows, coded or scaled rows are stored for the next round.
 MOST_ROWS_KEPT = 20_000
-# Solves of the search may stop at a gap that moves no decision; the final fit has its own tol.
+# Solves of the search stop at a larger gap, which changes no choice; the final fit has its own tol.
 SEARCH_TOL = 1e-2
 FEWEST_ROWS_PER_FOLD_OF_FIVE = 5_000
 
 Splits = list[tuple[np.ndarray, np.ndarray]]
-
-
-@dataclass
-class Outcome:
-    """What is known of a candidate."""
-
-    setting: Setting
-    scores: np.ndarray = field(default_factory=lambda: np.zeros(0))  # per fold of the last sample
-    n_rows: int = 0  # of the last sample
-    seconds: float = 0.0  # of training, per fold
-    epochs: int = 0  # of training, the most in a fold
-
-    @property
-    def mean(self) -> float:
-        """Mean score over folds."""
-        return float(self.scores.mean())
-
-    @property
-    def seen(self) -> tuple[int, int]:
-        """How much it was judged by."""
-        return self.n_rows, len(self.scores)
-
-    @property
-    def standard_error(self) -> float:
-        """Of the mean."""
-        return float(self.scores.std(ddof=1) / np.sqrt(len(self.scores)))
 
 
 def default_folds(target: np.ndarray, n_splits: int | None, rng: np.random.Generator) -> Any:
@@ -83,7 +60,7 @@ def default_folds(target: np.ndarray, n_splits: int | None, rng: np.random.Gener
 class GivenFolds:
     """Folds as pairs of numbers of given rows, before equal rows were merged.
 
-    Where several given rows became one, it goes where the first of them goes.
+    A row that merges several given rows is assigned as the first of them.
     """
 
     def __init__(self, folds: Iterable[Any], data: LabelledRows):
@@ -99,36 +76,40 @@ class GivenFolds:
 
 
 class Search:
-    """Candidates judged by cross-validation.
+    """Candidates evaluated by cross-validation.
 
     Parameters
     ----------
-    model : LocallyLinearSVC
+    settings : ChainSettings
         With everything that is not searched.
+    training : Training
+        Likewise.
     scalers : sequence of transformers or None
     data : LabelledRows
     splitter : object with ``split(X, y)``
     scorer : callable
         ``scorer(estimator, row numbers, labels, sample_weight=…)``, larger is better.
     workers : Workers
-        Folds run side by side.
+        Threads; folds run in parallel.
     rng : numpy Generator
-    monitor : EpochMonitor
-        Told of every group.
+    monitor : Monitor
+        Called after every group.
     """
 
     def __init__(
         self,
-        model: Any,
+        settings: ChainSettings,
+        training: Training,
         scalers: Sequence[Any],
         data: LabelledRows,
         splitter: Any,
         scorer: Callable[..., float],
         workers: Workers,
         rng: np.random.Generator,
-        monitor: EpochMonitor,
+        monitor: Monitor,
     ):
-        self.model = model
+        self.settings = settings
+        self.training = training
         self.scalers = scalers
         self.data = data
         self.splitter = splitter
@@ -136,18 +117,18 @@ class Search:
         self.workers = workers
         self.rng = rng
         self.monitor = monitor
-        self._n_judged = 0
+        self._n_evaluated = 0
         self._anchors: dict[tuple[Any, ...], np.ndarray] = {}
         self._coded: dict[tuple[Any, ...], _FoldRows] = {}
         self._scaled: dict[tuple[int, int, int], Any] = {}
-        self._last: tuple[LabelledRows, Splits] = (data, [])  # what the finalists were judged on
+        self._last: tuple[LabelledRows, Splits] = (data, [])  # what the finalists were evaluated on
         self._rank = rng.random(len(data.target))  # a sample is the rows of smallest rank
 
     def run(self, settings: list[Setting], sizes: list[int], n_finalists: int) -> list[Outcome]:
-        """Find the best groups, then judge all their settings by all folds of all rows.
+        """Find the best groups, then evaluate all their settings on all folds of all rows.
 
-        In a group the setting of middle C stands for all. Groups are judged by some of the folds,
-        on samples that grow while groups become fewer, until ``n_finalists`` are left.
+        A group is represented by its setting of middle C. Groups are evaluated on some of the
+        folds, on growing samples, of which each leaves fewer groups, until ``n_finalists`` remain.
         """
         outcomes = [Outcome(setting) for setting in settings]
         groups = _grouped(outcomes)
@@ -160,23 +141,23 @@ class Search:
             if size < sizes[-1]:
                 n_kept = max(n_finalists, len(middle) // REDUCTION)
             if n_kept < len(middle):
-                self._judge(middle, data, splits[: max(1, round(SHARE_OF_FOLDS * len(splits)))])
+                self._evaluate(middle, data, splits[: max(1, round(SHARE_OF_FOLDS * len(splits)))])
                 middle = sorted(middle, key=lambda outcome: -outcome.mean)[:n_kept]
         finalists = [outcome for best in middle for outcome in groups[best.setting.group]]
-        self._judge(finalists, *self._last)
+        self._evaluate(finalists, *self._last)
         return [outcome for outcome in outcomes if outcome.n_rows]
 
     def extend_costs(self, outcomes: list[Outcome]) -> list[Outcome]:
-        """Go on beyond the largest and the smallest C, by tens, while an end wins."""
+        """Try C beyond the largest and the smallest, by factors of ten, while an end is best."""
         outcomes = self._extend(outcomes, 10.0, MOST_COST)
         return self._extend(outcomes, 0.1, LEAST_COST)
 
     def _extend(self, outcomes: list[Outcome], factor: float, last: float) -> list[Outcome]:
-        """For the finalists that were best with the C at that end and trained with ease."""
-        most_epochs = EASY_SHARE * self.model.max_iter
+        """Try the next C for the finalists that were best at that end and needed few epochs."""
+        most_epochs = EASY_SHARE * self.training.max_iter
         while True:
-            most = max(outcome.seen for outcome in outcomes)
-            finalists = [outcome for outcome in outcomes if outcome.seen == most]
+            most = max(outcome.extent for outcome in outcomes)
+            finalists = [outcome for outcome in outcomes if outcome.extent == most]
             finalists.sort(key=lambda outcome: (outcome.mean, -outcome.setting.C))
             best_of_group = {outcome.setting.group: outcome for outcome in finalists}
             costs = [outcome.setting.C for outcome in outcomes]
@@ -189,14 +170,14 @@ class Search:
                 for outcome in best_of_group.values()
                 if end == outcome.setting.C and outcome.epochs <= most_epochs
             ]
-            self._judge(beyond, *self._last)
+            self._evaluate(beyond, *self._last)
             easy = [outcome for outcome in beyond if outcome.epochs <= most_epochs]
             if not easy:
                 return outcomes
             outcomes = outcomes + easy
 
     def _sample(self, size: int) -> np.ndarray:
-        """Rows at random, every class in its share and with at least two rows if it has them."""
+        """Random rows, stratified, with at least two rows of each class that has them."""
         share, chosen = size / len(self.data.target), []
         for code in range(len(self.data.classes)):
             rows = np.flatnonzero(self.data.target == code)
@@ -205,28 +186,28 @@ class Search:
         return np.concatenate(chosen)
 
     def _splits(self, data: LabelledRows) -> Splits:
-        with warnings.catch_warnings():  # classes with fewer rows than folds are no concern here
+        with warnings.catch_warnings():  # classes with fewer rows than folds are allowed here
             warnings.filterwarnings("ignore", message="The least populated class", module="sklearn")
             return list(self.splitter.split(data.X, data.classes[data.target]))
 
-    def _judge(self, outcomes: list[Outcome], data: LabelledRows, splits: Splits) -> None:
-        """Judge settings by the folds that they have not met yet."""
+    def _evaluate(self, outcomes: list[Outcome], data: LabelledRows, splits: Splits) -> None:
+        """Evaluate settings on the folds on which they have not been evaluated yet."""
         n_rows = data.X.shape[0]
-        by_met: dict[int, list[Outcome]] = {}
+        by_folds: dict[int, list[Outcome]] = {}
         for outcome in outcomes:
-            met = len(outcome.scores) if outcome.n_rows == n_rows else 0
-            by_met.setdefault(met, []).append(outcome)
-        for met, alike in by_met.items():
-            if met == len(splits):
+            n_done = len(outcome.scores) if outcome.n_rows == n_rows else 0
+            by_folds.setdefault(n_done, []).append(outcome)
+        for n_done, alike in by_folds.items():
+            if n_done == len(splits):
                 continue
             for group in _grouped(alike).values():
                 seed = int(self.rng.integers(2**63))
-                self._judge_group(group, data, dict(enumerate(splits[met:], met)), seed)
-                self._n_judged += 1
+                self._evaluate_group(group, data, dict(enumerate(splits[n_done:], n_done)), seed)
+                self._n_evaluated += 1
                 best = max(outcome.mean for outcome in group)
-                self.monitor.epoch(self._n_judged, rows=n_rows, score=best)
+                self.monitor(self._n_evaluated, rows=n_rows, score=best)
 
-    def _judge_group(
+    def _evaluate_group(
         self,
         group: list[Outcome],
         data: LabelledRows,
@@ -238,17 +219,18 @@ class Search:
         unscaled = self.scalers[first.scaler] is None
         shared = self._code(first, data, seed) if unscaled else None
 
-        def judge_fold(part: tuple[int, tuple[np.ndarray, np.ndarray]]) -> Judgement:
+        def evaluate_fold(part: tuple[int, tuple[np.ndarray, np.ndarray]]) -> FoldResult:
             number, (train, test) = part
             with Workers(1) as alone:
                 rows = shared
                 if rows is None:
                     scaled = self._scale(first.scaler, data, number, train)
-                    rows = _FoldRows(self._fresh(first, None), scaled, alone, seed, train)
+                    settings = self._settings_of(first, None)
+                    rows = _FoldRows(settings, self.training, scaled, alone, seed, train)
                 rng = np.random.default_rng([seed, number])
-                return rows.judge(train, test, costs, self.scorer, alone, rng)
+                return rows.evaluate(train, test, costs, self.scorer, alone, rng)
 
-        found = self.workers.map(judge_fold, splits.items())
+        found = self.workers.map(evaluate_fold, splits.items())
         scores = np.array([one.scores for one in found])
         epochs = np.array([one.epochs for one in found])
         seconds = float(np.mean([one.seconds for one in found])) / len(costs)
@@ -259,22 +241,22 @@ class Search:
             outcome.epochs = max(outcome.epochs, int(epochs[:, index].max()))
 
     def _code(self, setting: Setting, data: LabelledRows, seed: int) -> _FoldRows:
-        """All rows coded, once for all folds; what is known from before serves again."""
+        """All rows, encoded once for all folds; known codes are used again."""
         n_rows = data.X.shape[0]
         coded = self._coded.get((n_rows, setting.group))
         if coded is None:
-            # Anchors serve all feature maps, unless they lie among mapped features.
-            space = setting.feature_map if self.model.code_on == "features" else 0
+            # All feature maps share the anchors, unless distances are measured on mapped features.
+            space = setting.feature_map if CodeOn(self.settings.code_on).uses_map else 0
             key = (n_rows, setting.n_anchors, space)
-            model = self._fresh(setting, self._anchors.get(key))
-            coded = _FoldRows(model, data, self.workers, seed)
-            self._anchors[key] = coded.model._gate.anchors
+            settings = self._settings_of(setting, self._anchors.get(key))
+            coded = _FoldRows(settings, self.training, data, self.workers, seed)
+            self._anchors[key] = coded.chain.gate.anchors
             if n_rows <= MOST_ROWS_KEPT:
                 self._coded[n_rows, setting.group] = coded
         return coded
 
     def _scale(self, scaler: int, data: LabelledRows, fold: int, train: np.ndarray) -> LabelledRows:
-        """All rows as the scaler makes them that was fitted to a fold's training rows."""
+        """All rows, transformed by a scaler that was fitted to the training rows of a fold."""
         key = (data.X.shape[0], scaler, fold)
         X = self._scaled.get(key)
         if X is None:
@@ -284,27 +266,27 @@ class Search:
                 self._scaled[key] = X
         return LabelledRows(X, data.target, data.classes, data.sample_weight)
 
-    def _fresh(self, setting: Setting, anchors: np.ndarray | None) -> Any:
-        # Of few distinct rows there are fewer anchors than were asked for.
+    def _settings_of(self, setting: Setting, anchors: np.ndarray | None) -> ChainSettings:
+        # Few distinct rows give fewer anchors than requested.
         given: dict[str, Any] = {"n_anchors": setting.n_anchors}
         if anchors is not None:
             given = {"n_anchors": "auto", "anchors": anchors}
-        return clone(self.model).set_params(
-            n_neighbors=setting.n_neighbors, beta=setting.beta, feature_map=setting.feature_map,
-            **given,
+        return replace(
+            self.settings, n_neighbors=setting.n_neighbors, beta=setting.beta,
+            feature_map=setting.feature_map, **given,
         )  # fmt: skip
 
 
 def _grouped(outcomes: Iterable[Outcome]) -> dict[tuple[Any, ...], list[Outcome]]:
-    """Outcomes that share lifted rows, by rising C."""
+    """Outcomes that share lifted rows, by increasing C."""
     groups: dict[tuple[Any, ...], list[Outcome]] = {}
     for outcome in sorted(outcomes, key=lambda outcome: outcome.setting.C):
         groups.setdefault(outcome.setting.group, []).append(outcome)
     return groups
 
 
-class Judgement(NamedTuple):
-    """What a fold tells: scores and epochs of each C, and the seconds of training them all."""
+class FoldResult(NamedTuple):
+    """Scores and epochs of each C on one fold, and the seconds of all training."""
 
     scores: list[float]
     epochs: list[int]
@@ -312,25 +294,25 @@ class Judgement(NamedTuple):
 
 
 class _FoldRows:
-    """Rows coded by one gate; folds take their parts of them."""
+    """Rows encoded by one gate; each fold uses a part of them."""
 
     def __init__(
         self,
-        model: Any,
+        settings: ChainSettings,
+        training: Training,
         data: LabelledRows,
         workers: Workers,
         seed: int,
         chosen: np.ndarray | None = None,
     ):
-        self.model = model
+        self.training = training
         self.data = data
         seen = data if chosen is None else part_of(data, chosen)
-        model._fit_gate(seen, np.random.default_rng(seed), workers)
-        model._fix_lifting()
-        self.stored = model._feature_map.stored(data.X)
-        self.codes = model._encode(data.X, workers)
+        self.chain = settings.fit(seen, np.random.default_rng(seed), workers)
+        self.stored = self.chain.feature_map.stored(data.X)
+        self.codes = self.chain.encode(data.X, workers)
 
-    def judge(
+    def evaluate(
         self,
         train: np.ndarray,
         test: np.ndarray,
@@ -338,99 +320,30 @@ class _FoldRows:
         scorer: Callable[..., float],
         workers: Workers,
         rng: np.random.Generator,
-    ) -> Judgement:
+    ) -> FoldResult:
         """Train with each C, and score on the test rows."""
         train, test = np.sort(train), np.sort(test)
         part = part_of(self.data, train)
         start = time.perf_counter()
-        lifted, judges = self._lift(train, workers), self._lift(test, workers)
+        lifted, test_rows = self._lift(train, workers), self._lift(test, workers)
         labels, weights = _labels(self.data, test), self.data.sample_weight[test]
+        training = replace(self.training, tol=max(SEARCH_TOL, self.training.tol))
         alpha, scores, epochs = None, [], []
         for C in costs:
-            problem = self.model._problem(lifted, part, C)
-            result = dual.solve(
-                problem, tol=max(SEARCH_TOL, self.model.tol), max_iter=self.model.max_iter, rng=rng,
-                alpha=alpha,
-            )  # fmt: skip
+            problem = self.chain.problem(
+                part, C, training.loss, joint=training.joint, lifted=lifted
+            )
+            result = training.solve(problem, rng, alpha=alpha)
             alpha = result.alpha
             epochs.append(result.n_iter)
-            judged = ScoredRows(self.data.classes, judges.scores(result.weights))
-            scores.append(scorer(judged, np.arange(len(test)), labels, sample_weight=weights))
-        return Judgement(scores, epochs, time.perf_counter() - start)
+            scored = ScoredRows(self.data.classes, test_rows.scores(result.weights))
+            scores.append(scorer(scored, np.arange(len(test)), labels, sample_weight=weights))
+        return FoldResult(scores, epochs, time.perf_counter() - start)
 
-    def _lift(self, rows: np.ndarray, workers: Workers) -> Any:
+    def _lift(self, rows: np.ndarray, workers: Workers) -> LiftedRows:
         stored = take_rows(self.stored, rows)
-        return self.model._lift_stored(stored, self.codes.take(rows), workers)
-
-
-class ScoredRows(ClassifierMixin, BaseEstimator):
-    """A classifier for scorers: its rows are numbers of rows whose scores are known."""
-
-    def __init__(self, classes: np.ndarray, scores: np.ndarray):
-        self.classes = classes
-        self.scores = scores
-        self.classes_ = classes
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Known scores."""
-        scores = self.scores[X]
-        if scores.shape[1] == 2 and len(self.classes) == 2:  # trained jointly
-            scores = scores[:, 1:] - scores[:, :1]
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Labels by the known scores."""
-        return self.classes[predicted_codes(self.decision_function(X))]
-
-
-def accuracy(
-    judged: ScoredRows, rows: np.ndarray, labels: np.ndarray, sample_weight: np.ndarray
-) -> float:
-    """The scorer of that name without its checks, which take longer than training on few rows."""
-    return float(np.average(judged.predict(rows) == labels, weights=sample_weight))
+        return self.chain.lift_stored(stored, self.codes.take(rows), workers)
 
 
 def _labels(data: LabelledRows, rows: np.ndarray) -> np.ndarray:
     return data.classes[data.target[rows]]
-
-
-def best_outcome(outcomes: Iterable[Outcome], one_standard_error: bool) -> Outcome:
-    """The highest mean among those who were judged by most, or the simplest one close to it."""
-    outcomes = list(outcomes)
-    most = max(outcome.seen for outcome in outcomes)
-    finalists = [outcome for outcome in outcomes if outcome.seen == most]
-    best = max(finalists, key=lambda outcome: outcome.mean)
-    if not one_standard_error or len(best.scores) < 2:
-        return best
-    close = [one for one in finalists if one.mean >= best.mean - best.standard_error]
-    return min(close, key=lambda outcome: outcome.setting.size)
-
-
-def results_table(outcomes: list[Outcome], scalers: Sequence[Any]) -> dict[str, Any]:
-    """What ``cv_results_`` holds, in the way of scikit-learn's searches."""
-    names = ("n_anchors", "n_neighbors", "beta", "feature_map", "scaler", "C")
-    params = [{name: getattr(one.setting, name) for name in names} for one in outcomes]
-    for values in params:
-        values["scaler"] = scalers[values["scaler"]]
-    table: dict[str, Any] = {"params": params}
-    for name in names:
-        column = np.ma.MaskedArray(np.empty(len(params), dtype=object), mask=False)
-        for index, values in enumerate(params):
-            column[index] = values[name]
-        table[f"param_{name}"] = column
-    means = np.array([one.mean for one in outcomes])
-    n_rows, n_scores = np.array([one.seen for one in outcomes]).T
-    # Who was judged by more ranks before who was left behind.
-    order = np.lexsort([-means, -n_scores, -n_rows])
-    ranks = np.empty(len(order), np.int32)
-    ranks[order] = np.arange(1, len(order) + 1)
-    for fold in range(n_scores.max()):
-        known = [one.scores[fold] if fold < len(one.scores) else np.nan for one in outcomes]
-        table[f"split{fold}_test_score"] = np.array(known)
-    return table | {
-        "mean_test_score": means,
-        "std_test_score": np.array([one.scores.std() for one in outcomes]),
-        "rank_test_score": ranks,
-        "mean_fit_time": np.array([one.seconds for one in outcomes]),
-        "n_rows": n_rows,
-    }

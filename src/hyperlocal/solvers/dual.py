@@ -17,11 +17,13 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..model.lifting import LiftedRows
 from ..model.problem import Problem, squared_norms_by_column
+from ..runtime.progress import Monitor
 from ..runtime.threads import row_blocks, split_evenly
+from .loop import Epochs
 from .newton import NewtonDescent, epochs_worth_it
 from .result import SolverResult
+from .visits import turns_for, visit_order
 
 EPOCHS_BETWEEN_CHECKS = 30
 # The estimated gap must fall below this share of the tolerated gap before a full check. It mostly
@@ -33,16 +35,11 @@ RESTING = 0.5
 # Variables beyond this share of the last epoch's largest violation are switched off. LIBLINEAR has
 # one; earlier is faster, and the full check repairs what went too far.
 SHRINKING = 0.2
-NEIGHBOURS_VISITED_TOGETHER = 8
-TURNS_OF_SORTED_ROWS = 64
-SORTED_SHARE = 0.5  # of rows that have the nearest anchor of the row before, beyond chance
-FEW_ROWS = 4096  # they stay in a cache
 # Columns of an epoch's report, and of the bounds beyond which variables are switched off.
 GAP, GAIN, LARGEST, SMALLEST = range(4)
 ABOVE, BELOW = range(2)
 BLANK_REPORT = np.array([[0.0, 0.0, -np.inf, np.inf]])
 
-Monitor = Callable[..., bool]
 SeeScores = Callable[[int, int, np.ndarray], None]
 
 
@@ -55,6 +52,7 @@ def solve(
     monitor: Monitor | None = None,
     alpha: np.ndarray | None = None,
     see_scores: SeeScores | None = None,
+    newton_after: float | None = None,
 ) -> SolverResult:
     """Minimise until the duality gap, summed over columns, is at most ``tol`` times the objective.
 
@@ -67,97 +65,59 @@ def solve(
         The most epochs.
     rng : numpy Generator
         Orders the visits.
-    monitor : callable, optional
-        Called after each epoch as ``monitor(number, objective=…, gap=…, active=…)``; returns
-        whether to stop.
+    monitor : Monitor, optional
+        Called after each epoch with ``objective``, ``gap`` and ``active``, the share of variables
+        that are visited.
     alpha : ndarray of shape (n_rows, n_columns), optional
         Dual variables to start from, as an earlier result holds them.
     see_scores : callable, optional
         Called at each full check, the last of which is of the result, as
         ``see_scores(begin, end, scores)`` for blocks of rows.
+    newton_after : float, optional
+        The number of epochs after which Newton's steps are tried, each counted as an epoch; by
+        default as many as they cost, and infinite where they do not apply.
 
     Returns
     -------
     SolverResult
     """
+    if newton_after is None:
+        newton_after = epochs_worth_it(problem)
     descent = Descent(problem, tol, rng, alpha, see_scores=see_scores)
-    number, stop, patience = 0, False, epochs_worth_it(problem)
-    while not (descent.converged or stop) and number < max_iter:
-        if number >= patience:
-            patience = math.inf
-            number, stop = descent.leap(number, max_iter, monitor)
-            continue
-        number += 1
-        descent.run_epoch()
-        if monitor is not None:
-            stop = monitor(number, **descent.facts())
-        if descent.needs_check() or stop or number == max_iter:
-            descent.check(number)
+    epochs = Epochs(max_iter, monitor)
+    _descend(descent, epochs, newton_after)
+    if not (descent.converged or epochs.ended):
+        descent.leap(epochs)
+        _descend(descent, epochs)
     return SolverResult(
         weights=descent.weights,
-        n_iter=number,
+        n_iter=epochs.number,
         objective=float(descent.objectives.sum()),
         duality_gap=float(descent.gaps.sum()),
         converged=descent.converged,
-        stopped=stop,
+        stopped=epochs.stopped,
         alpha=descent.alpha,
         history=descent.history,
     )
+
+
+def _descend(descent: Descent, epochs: Epochs, most: float = math.inf) -> None:
+    for number in epochs.until_converged(descent, most):
+        descent.run_epoch()
+        epochs.report(**descent.facts())
+        if descent.needs_check() or epochs.ended:
+            descent.check(number)
 
 
 def first_variables(
     problem: Problem, *, n_epochs: int, rng: np.random.Generator, monitor: Monitor | None = None
 ) -> np.ndarray:
     """Dual variables after a few epochs, without a check of how good they are."""
-    descent = Descent(problem, 0.0, rng, None)
-    for number in range(1, n_epochs + 1):
+    descent, epochs = Descent(problem, 0.0, rng, None), Epochs(n_epochs, monitor)
+    for _ in epochs:
         descent.run_epoch()
-        if monitor is not None and monitor(number, **descent.facts()):
-            break
+        epochs.report(**descent.facts())
     return descent.alpha
-
-
-def visit_order(
-    rows: np.ndarray, rng: np.random.Generator, share: float = 1.0, turns: int = 1
-) -> np.ndarray:
-    """Shuffle rows, a few neighbours at a time; with a share below one, only so many of them.
-
-    Rows that lie side by side in memory are visited together: visits of short rows wait for memory
-    more than they compute, and eight neighbours more than halve the wait. With ``turns`` they take
-    turns with those of so many other places. Few rows are shuffled one by one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from hyperlocal.solvers.dual import visit_order
-    >>> sorted(visit_order(np.arange(20), np.random.default_rng(0))) == list(range(20))
-    True
-    """
-    if len(rows) <= FEW_ROWS:
-        return rng.permutation(rows)[: math.ceil(share * len(rows))]
-    n_groups, n_left = divmod(len(rows), NEIGHBOURS_VISITED_TOGETHER)
-    groups = rows[: len(rows) - n_left].reshape(n_groups, NEIGHBOURS_VISITED_TOGETHER)
-    drawn = groups[rng.permutation(n_groups)[: math.ceil(share * n_groups)]]
-    n_whole = len(drawn) // turns * turns
-    whole = drawn[:n_whole].reshape(-1, turns, NEIGHBOURS_VISITED_TOGETHER)
-    last = (drawn[n_whole:].T.ravel(), rows[len(rows) - n_left :])
-    return np.concatenate([whole.transpose(0, 2, 1).ravel(), *last])
-
-
-def turns_for(lifted: LiftedRows) -> int:
-    """More than one where rows side by side are alike, as in data that are sorted.
-
-    Alike rows that follow each other take back what the last did: more than twice the epochs. But
-    turns cost time where memory is waited for, and are taken only where they pay. Rows of one
-    anchor each may well be sorted by it: they share nothing but its weights, which then stay near.
-    """
-    nearest = lifted.anchors[:, 0]
-    if len(nearest) <= FEW_ROWS or lifted.n_neighbors == 1:
-        return 1
-    shares = np.bincount(nearest) / len(nearest)
-    by_chance = float(shares @ shares)
-    alike = float(np.mean(nearest[1:] == nearest[:-1]))
-    return TURNS_OF_SORTED_ROWS if alike - by_chance > SORTED_SHARE * (1 - by_chance) else 1
 
 
 def shrink_bounds(reports: np.ndarray) -> np.ndarray:
@@ -219,10 +179,12 @@ class Descent:
         if weights is not None:
             self.continue_from(self.alpha if alpha is None else alpha, weights)
         elif alpha is not None:
-            self._start_from(alpha)
+            self.alpha = self.feasible(alpha)
+            self.rebuild_weights()
+            self.check(0)
 
     def run_epoch(self, share: float = 1.0) -> None:
-        """Visit all active variables once, or a share of them drawn by lot."""
+        """Visit all active variables once, or a share of them drawn at random."""
         flags = self.active.view(np.bool_)  # numpy finds flags faster than numbers
         awake = flags[:, 0] if self.n_groups == 1 else flags.any(axis=1)
         awake_rows = np.flatnonzero(awake)
@@ -233,22 +195,30 @@ class Descent:
             lambda part: state.epoch(order, *part, reports),
             self.column_ranges(workers.n_threads),
         )
-        reports[:, GAP] *= len(awake_rows) / max(1, len(order))  # what the visited tell of all
+        reports[:, GAP] *= len(awake_rows) / max(1, len(order))  # estimated from those visited
         self._learn_from(reports)
         self.epochs_since_check += 1
 
-    def leap(self, number: int, max_iter: int, monitor: Monitor | None) -> tuple[int, bool]:
-        """Go on by Newton's steps, each counted as an epoch, and check where they led."""
-        newton, seen, stop = NewtonDescent(self.problem, self.tol, self.alpha), [], False
-        while not (newton.converged or stop) and number < max_iter:
-            number += 1
-            newton.step()
+    def leap(self, epochs: Epochs) -> None:
+        """Continue by Newton's steps, each counted as an epoch, and check the result.
+
+        The weights become those of the steps' dual variables, from which epochs can continue. If
+        the run ends here before it has converged, those may be far worse than the weights that the
+        steps have reached, which are taken then.
+        """
+        newton, seen = NewtonDescent(self.problem, self.tol, self.alpha), []
+        for number in epochs.until_converged(newton):
+            newton.run_epoch()
             seen.append((number, newton.objective, newton.gap))
-            if monitor is not None:
-                stop = monitor(number, **newton.facts())
-        self.history += seen[:-1]  # the check tells of the last
-        self._start_from(newton.alpha(), number)
-        return number, stop
+            epochs.report(**newton.facts())
+        self.history += seen[:-1]  # the check adds the last
+        self.alpha = self.feasible(newton.alpha())
+        self.rebuild_weights()
+        self.check(epochs.number)
+        if epochs.ended and not self.converged:
+            del self.history[-1]
+            self.rebuild_weights(newton.expansion())
+            self.check(epochs.number, newton.gaps())
 
     def core_state(self) -> Any:
         """The compiled view of the variables, which its epochs and checks change in place."""
@@ -288,8 +258,11 @@ class Descent:
         """Whether every group rests, or rows were switched off long ago."""
         return bool(self.resting.all()) or self.epochs_since_check >= EPOCHS_BETWEEN_CHECKS
 
-    def check(self, number: int) -> None:
-        """Compute scores of all rows, the exact gap, and which variables are active."""
+    def check(self, number: int, apart: np.ndarray | float = 0.0) -> None:
+        """Compute scores of all rows, the exact gap, and which variables are active.
+
+        ``apart`` is ``½‖W − Σ_i α_i y_i z_i‖²`` of each group, for weights that are not the sum.
+        """
         lifted = self.problem.lifted
         size = lifted.block_size(self.problem.n_columns)
         state = self.core_state()
@@ -304,10 +277,10 @@ class Descent:
             return sums
 
         blocks = lifted.workers.map(check_block, row_blocks(lifted.n_rows, size))
-        losses, self.gaps = np.sum(blocks, axis=0)
+        losses, gaps = np.sum(blocks, axis=0)
         norms = squared_norms_by_column(self.weights)
         half_norms = 0.5 * (norms.sum(keepdims=True) if self.problem.crammer_singer else norms)
-        self.losses = losses
+        self.losses, self.gaps = losses, gaps + apart
         self.objectives = half_norms + losses
         self.dual_values = self.objectives - self.gaps
         self.history.append((number, float(self.objectives.sum()), float(self.gaps.sum())))
@@ -330,7 +303,7 @@ class Descent:
         self.check(0)
 
     def facts(self) -> dict[str, float]:
-        """What to tell about the last epoch."""
+        """Facts of the last epoch, for the monitor."""
         gap = float(self.estimates.sum())
         return {
             "objective": float(self.dual_values.sum()) + gap,
@@ -338,15 +311,11 @@ class Descent:
             "active": np.count_nonzero(self.active) / self.active.size,
         }
 
-    def _start_from(self, alpha: np.ndarray, number: int = 0) -> None:
-        self.alpha = self.feasible(alpha)
-        self.rebuild_weights()
-        self.check(number)
-
-    def rebuild_weights(self) -> None:
-        """Sum up the weights that belong to the variables, in place."""
+    def rebuild_weights(self, steps: np.ndarray | None = None) -> None:
+        """Sum up the weights that belong to the variables, or ``Σ_i steps_i z_i``, in place."""
+        steps = self.problem.signed(self.alpha) if steps is None else steps.astype(self.alpha.dtype)
         self.weights[:] = 0
-        self.problem.lifted.add(self.problem.signed(self.alpha), self.weights)
+        self.problem.lifted.add(steps, self.weights)
 
     def feasible(self, alpha: np.ndarray) -> np.ndarray:
         """The variables moved to where they are allowed to be."""

@@ -6,8 +6,8 @@ with the iterate before the block are matrix products with the rows that have co
 what the block itself adds needs only its own kernel matrix, and is done by a compiled pass. So the
 iterates are those of single visits.
 
-The support only grows, so it is kept in tiles. The kernel of a full tile with a row never changes
-and is kept for the row's next visit, as long as tiles fit into the cache.
+The support only grows, so it is stored in tiles. The kernel of a full tile with a row never changes
+and is cached for the row's next visit, as long as tiles fit into the cache.
 """
 
 from __future__ import annotations
@@ -21,15 +21,17 @@ import numpy as np
 from .. import _core
 from ..data.rows import take_rows
 from ..kernels import Kernel
+from ..runtime.progress import Monitor
 from ..runtime.threads import Workers, row_blocks
-from .pegasos import visit_orders
+from .loop import Epochs
+from .visits import sampled_orders
 
 ROWS_PER_BLOCK = 512
 ROWS_PER_TILE = 256
+SCORED_ROWS_PER_BLOCK = 1024
+SUPPORT_PER_BLOCK = 4096
 # The first epoch after which the gap is computed; each next one is half as far again.
 FIRST_CHECK = 3
-
-Monitor = Callable[..., bool]
 
 
 class KernelSource(Protocol):
@@ -44,19 +46,22 @@ class KernelSource(Protocol):
 
 
 class RowKernel:
-    """Values computed from rows of features."""
+    """Values computed from rows of features; ``constant`` is added to each."""
 
-    def __init__(self, kernel: Kernel, X: Any):
-        self.kernel, self.X = kernel, X
+    def __init__(self, kernel: Kernel, X: Any, constant: float = 0.0):
+        self.kernel, self.X, self.constant = kernel, X, X.dtype.type(constant)
         self.n_rows, self.dtype = X.shape[0], X.dtype
 
     def block(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Computed at every call."""
-        return self.kernel(take_rows(self.X, rows), take_rows(self.X, others))
+        values = self.kernel.values(take_rows(self.X, rows), take_rows(self.X, others))
+        if self.constant:
+            values += self.constant
+        return values
 
 
 class MatrixKernel:
-    """Values read from a precomputed matrix."""
+    """Values read from a precomputed matrix; ``constant`` is added to each."""
 
     def __init__(self, K: np.ndarray, constant: float):
         self.K, self.constant = K, K.dtype.type(constant)
@@ -89,27 +94,36 @@ class Tile:
 class Support:
     """The rows that have counts."""
 
-    def __init__(self, source: KernelSource, n_columns: int, cache_bytes: float, workers: Workers):
+    def __init__(
+        self,
+        source: KernelSource,
+        n_columns: int,
+        cache_bytes: float,
+        workers: Workers,
+        rows_per_tile: int = ROWS_PER_TILE,
+    ):
         self.source = source
         self.workers = workers
+        self.rows_per_tile = rows_per_tile
         self.place = np.full(source.n_rows, -1, np.int64)  # of a row in the support
         self.rows = np.empty(0, np.int64)
         self.counts = np.zeros((0, n_columns))
         self.past = np.zeros((0, n_columns))
         self.tiles: list[Tile] = []
-        tile_bytes = source.n_rows * ROWS_PER_TILE * source.dtype.itemsize
+        tile_bytes = source.n_rows * rows_per_tile * source.dtype.itemsize
         self.tiles_left = int(cache_bytes // tile_bytes)
 
     def products(self, rows: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
         """``Σ_j coefficients_jc k(x_i, x_j)`` over the support, for some rows."""
-        starts = range(0, len(self.rows), ROWS_PER_TILE)
+        size = self.rows_per_tile
+        starts = range(0, len(self.rows), size)
         weights = coefficients.astype(self.source.dtype)
-        open_tile = Tile(self.rows[len(self.tiles) * ROWS_PER_TILE :])
+        open_tile = Tile(self.rows[len(self.tiles) * size :])
 
         def of_tile(start: int) -> np.ndarray:
-            number = start // ROWS_PER_TILE
+            number = start // size
             tile = self.tiles[number] if number < len(self.tiles) else open_tile
-            return tile.kernel(self.source, rows) @ weights[start : start + ROWS_PER_TILE]
+            return tile.kernel(self.source, rows) @ weights[start : start + size]
 
         total = np.zeros((len(rows), coefficients.shape[1]))
         for part in self.workers.map(of_tile, starts):
@@ -129,16 +143,16 @@ class Support:
         self.past = np.concatenate([self.past, blank])
         np.add.at(self.counts, self.place[rows], added)
         np.add.at(self.past, self.place[rows], mass[:, None] * added)
-        while (len(self.tiles) + 1) * ROWS_PER_TILE <= len(self.rows):
+        while (len(self.tiles) + 1) * self.rows_per_tile <= len(self.rows):
             self._close_tile()
 
     def _close_tile(self) -> None:
-        start = len(self.tiles) * ROWS_PER_TILE
-        tile = Tile(self.rows[start : start + ROWS_PER_TILE].copy())
+        size, start = self.rows_per_tile, len(self.tiles) * self.rows_per_tile
+        tile = Tile(self.rows[start : start + size].copy())
         if self.tiles_left > 0:
             self.tiles_left -= 1
             n_rows = self.source.n_rows
-            tile.values = np.empty((n_rows, ROWS_PER_TILE), self.source.dtype)
+            tile.values = np.empty((n_rows, size), self.source.dtype)
             tile.known = np.zeros(n_rows, bool)
         self.tiles.append(tile)
 
@@ -187,22 +201,24 @@ def solve(
     rng: np.random.Generator,
     workers: Workers,
     monitor: Monitor | None = None,
+    rows_per_block: int = ROWS_PER_BLOCK,
+    rows_per_tile: int = ROWS_PER_TILE,
 ) -> KernelResult:
     """Minimise ``λ/2‖w‖² + (1/N) Σ_i c_i hinge_i``, each column by itself.
 
     Ends when the duality gap is at most ``tol`` times the objective. Computing it costs about as
     much as an epoch, so it is checked after epochs that lie further and further apart. The monitor
-    is told an estimate of the objective that comes for free: from losses of rows when visited.
+    is called with ``support``, the number of rows with counts, and with an estimate of the
+    ``objective`` that costs nothing: from the losses of rows when they were visited.
     """
-    support = Support(source, n_columns, cache_bytes, workers)
+    support = Support(source, n_columns, cache_bytes, workers, rows_per_tile)
     squared_norms = np.zeros(n_columns)
-    orders = visit_orders(source.n_rows, sampling, rng)
+    orders = sampled_orders(source.n_rows, sampling, rng)
     history: list[tuple[int, float, float]] = []
-    number, steps, next_check, converged, stop = 0, 0, FIRST_CHECK, False, False
-    while not (converged or stop) and number < max_iter:
-        number += 1
+    steps, next_check, converged, epochs = 0, FIRST_CHECK, False, Epochs(max_iter, monitor)
+    for number in epochs:
         losses, order = np.zeros(n_columns), next(orders)
-        for begin, end in row_blocks(len(order), ROWS_PER_BLOCK):
+        for begin, end in row_blocks(len(order), rows_per_block):
             rows = order[begin:end]
             added = np.empty((len(rows), n_columns))
             block = _core.kernel_block(
@@ -214,18 +230,63 @@ def solve(
             steps += len(rows)
         norm = float(squared_norms.sum()) / (lambda_ * steps) ** 2
         estimate = 0.5 * lambda_ * norm + float(losses.sum()) / source.n_rows
-        stop = monitor is not None and monitor(
-            number, objective=estimate, support=float(len(support.rows))
-        )
-        if stop or number in (next_check, max_iter):
+        epochs.report(objective=estimate, support=float(len(support.rows)))
+        if number == next_check or epochs.ended:
             coefficients = _expansion(support, steps, lambda_, average)
             objective, gap = _certify(support, coefficients, target, costs, lambda_)
             history.append((number, objective, gap))
             converged = gap <= tol * objective
             next_check += -(-number // 2)
+        if converged:
+            break
     return KernelResult(
-        support.rows, coefficients, number, steps, objective, gap, converged, stop, history
+        support.rows,
+        coefficients,
+        number,
+        steps,
+        objective,
+        gap,
+        converged,
+        epochs.stopped,
+        history,
     )
+
+
+def expansion_scores(
+    values: Callable[[Any, slice], np.ndarray],
+    X: Any,
+    coefficients: np.ndarray,
+    intercept: np.ndarray,
+    workers: Workers,
+) -> np.ndarray:
+    """``Σ_j coefficients_cj k(x, x_j) + intercept_c``, in blocks of rows and of the support.
+
+    Parameters
+    ----------
+    values : function of (rows, part)
+        Kernel values of rows with a part of the support.
+    X : ndarray or CSR of shape (n_rows, n_features)
+    coefficients : ndarray of shape (n_columns, n_support)
+    intercept : ndarray of shape (n_columns,)
+    workers : Workers
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_columns)
+    """
+    n_columns, n_support = coefficients.shape
+    scores = np.empty((X.shape[0], n_columns), coefficients.dtype)
+
+    def fill(block: tuple[int, int]) -> None:
+        rows = X[slice(*block)]
+        total = np.tile(intercept.astype(np.float64), (rows.shape[0], 1))
+        for bounds in row_blocks(n_support, SUPPORT_PER_BLOCK):
+            part = slice(*bounds)
+            total += values(rows, part) @ coefficients[:, part].T
+        scores[slice(*block)] = total
+
+    workers.map(fill, row_blocks(X.shape[0], SCORED_ROWS_PER_BLOCK))
+    return scores
 
 
 def _sum_of_squares(steps: Any) -> Any:

@@ -7,7 +7,6 @@ so training runs on one thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,14 +15,12 @@ from sklearn.utils.extmath import row_norms
 
 from .. import _core
 from ..data.rows import core_rows
-from ..runtime.threads import row_blocks
-from .visits import visit_order
+from ..runtime.progress import Monitor
+from .loop import Epochs
+from .visits import repeated_order
 
-NUMBERS_PER_BLOCK = 1 << 21
 STRIDE = 8  # models are padded with zeros to a multiple of this
 INITIAL_SPREAD = 0.1
-
-Monitor = Callable[..., bool]
 
 
 @dataclass(frozen=True)
@@ -83,8 +80,8 @@ def solve(
     n_passes : int
         Visits of each row in an epoch.
     rng : numpy Generator
-    monitor : callable, optional
-        Called after each epoch as ``monitor(number, loss=…)``; returns whether to stop.
+    monitor : Monitor, optional
+        Called after each epoch with the mean ``loss``.
 
     Returns
     -------
@@ -103,38 +100,14 @@ def solve(
     # With alpha below, no step shrinks the weights to less than nothing.
     step = 1 / (squared_length + alpha)
     history: list[tuple[int, float]] = []
-    number, stop = 0, False
-    while number < n_epochs and not stop:
+    epochs = Epochs(n_epochs, monitor)
+    for number in epochs:
         loss = core.epoch(
-            weights, weights.copy(), step, number * n_visits, n_epochs * n_visits,
-            visit_order(n_rows, n_passes, rng), int(rng.integers(2**63)),
+            weights, weights.copy(), step, (number - 1) * n_visits, n_epochs * n_visits,
+            repeated_order(n_rows, n_passes, rng), int(rng.integers(2**63)),
         )  # fmt: skip
-        number += 1
         history.append((number, loss / n_visits))
-        stop = monitor is not None and monitor(number, loss=history[-1][1])
+        epochs.report(loss=loss / n_visits)
     penalty = 0.5 * alpha * float(np.sum(np.square(weights, dtype=np.float64)))
-    return LatentResult(weights, number, history[-1][1] + penalty, stop, history)
-
-
-def class_scores(X: Any, weights: np.ndarray, n_models: int, q: float) -> np.ndarray:
-    """Scores ``‖[W_c x]_+‖_q``, ``(n_rows, n_classes)``, in blocks of rows."""
-    n_rows, (_, n_classes, n_stored) = X.shape[0], weights.shape
-    scores = np.empty((n_rows, n_classes), weights.dtype)
-    for begin, end in row_blocks(n_rows, max(1, NUMBERS_PER_BLOCK // (n_classes * n_stored))):
-        products = _products(X[begin:end], weights)
-        _core.latent_scores(products, n_models, q, False, scores[begin:end])
-    return scores
-
-
-def best_gates(X: Any, weights: np.ndarray, n_models: int, q: float) -> np.ndarray:
-    """The best mix ``β`` of each class's models, ``(n_rows, n_classes, models with padding)``."""
-    gates = _products(X, weights)
-    _core.latent_scores(gates, n_models, q, True, np.empty(gates.shape[:2], gates.dtype))
-    return gates
-
-
-def _products(X: Any, weights: np.ndarray) -> np.ndarray:
-    n_features, n_classes, n_stored = X.shape[1], *weights.shape[1:]
-    products = X @ weights[:-1].reshape(n_features, n_classes * n_stored)
-    products += weights[-1].ravel()
-    return products.reshape(X.shape[0], n_classes, n_stored)
+    objective = history[-1][1] + penalty
+    return LatentResult(weights, epochs.number, objective, epochs.stopped, history)

@@ -70,8 +70,8 @@ class NewtonDescent:
             for c in range(problem.n_columns)
         ]
 
-    def step(self) -> None:
-        """One step for each column that is not there yet."""
+    def run_epoch(self) -> None:
+        """One step for each column that has not converged."""
         self.workers.map(lambda column: column.step(), self._moving())
 
     @property
@@ -92,17 +92,25 @@ class NewtonDescent:
         """Of all columns."""
         return sum(one.gap for one in self.columns)
 
+    def gaps(self) -> np.ndarray:
+        """Of each column."""
+        return np.array([one.gap for one in self.columns])
+
     def facts(self) -> dict[str, float]:
-        """What to tell about the last step."""
+        """Facts of the last step, for the monitor."""
         return {"objective": self.objective, "gap": self.gap, "active": 1.0}
 
     def alpha(self) -> np.ndarray:
         """Dual variables of the weights, ``(n_rows, n_columns)``."""
         return np.stack([one.alpha for one in self.columns], axis=1)
 
+    def expansion(self) -> np.ndarray:
+        """What multiplies the lifted rows in the weights, ``(n_rows, n_columns)``."""
+        return np.stack([one.expansion for one in self.columns], axis=1)
+
 
 class _Column:
-    """One column's weights, and what is known at them."""
+    """One column's weights, what is known at them, and ``expansion``: they are its sum of rows."""
 
     def __init__(
         self,
@@ -117,20 +125,24 @@ class _Column:
         self.costs = costs
         self.loss = loss
         self.stuck = False
+        self.expansion = steps
         self.weights = steps @ rows
         self._move_to(self.weights, labels * (rows @ self.weights))
 
     def step(self) -> None:
         """Towards the optimum of the quadratic function that touches here, by halves if need be."""
-        weights = self.costs * curvatures(self.loss, self.margins)
-        counted = np.flatnonzero(weights)
-        direction = _solved(self.rows[counted] * np.sqrt(weights[counted])[:, None], -self.gradient)
+        curved = self.costs * curvatures(self.loss, self.margins)
+        counted = np.flatnonzero(curved)
+        direction = _solved(self.rows[counted] * np.sqrt(curved[counted])[:, None], -self.gradient)
         change = self.labels * (self.rows @ direction)
+        # Since H d = −g, a step leads to the sum of rows w + d = Σ_i (α_i y_i − C_i ℓ'' z_i·d) z_i.
+        target = self.labels * (self.alpha - curved * change)
         slope, size = float(self.gradient @ direction), 1.0
         before, old_weights, old_margins = self.objective, self.weights, self.margins
         for _ in range(MOST_HALVINGS):
             self._move_to(old_weights + size * direction, old_margins + size * change)
             if self.objective <= before + FULL_STEP_GAIN * size * slope:
+                self.expansion = self.expansion + size * (target - self.expansion)
                 return
             size /= 2
         self._move_to(old_weights, old_margins)

@@ -3,13 +3,12 @@
     min λ/2‖W‖² + (1/N) Σ_i c_i ℓ_i(W)
 
 over rows ``[x, B]``. An epoch visits N rows in batches; the order is made here, so that anyone can
-replay it. ``fit`` and ``partial_fit`` share the schedule: step ``t`` is the t-th batch ever seen.
+repeat it. ``fit`` and ``partial_fit`` share the schedule: step ``t`` is the t-th batch ever seen.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,18 +18,16 @@ import scipy.sparse as sp
 from .. import _core
 from ..data.rows import core_rows
 from ..model.losses import epsilon_insensitive_losses, loss_sum, multinomial_losses
+from ..runtime.progress import Monitor
 from ..runtime.threads import Workers, row_blocks, split_evenly
+from .loop import BestEpoch, Epochs
 from .result import SolverResult
+from .visits import sampled_orders
 
-SAMPLINGS = ("permutation", "fixed_permutation", "replacement")
 COUPLINGS = ("one_vs_rest", "crammer_singer", "multinomial", "regression")
-# Objectives of stochastic iterates wobble: one epoch without progress is no sign of an end.
-EPOCHS_WITHOUT_PROGRESS = 3
 ROWS_PER_BLOCK = 8192
 # Columns of a state's numbers per column of weights.
 SCALE, SQUARED_NORM, MASS = range(3)
-
-Monitor = Callable[..., bool]
 
 
 @dataclass(frozen=True)
@@ -168,30 +165,6 @@ class PegasosState:
         return (weighted / total).astype(self.scaled.dtype)
 
 
-def visit_orders(n_rows: int, sampling: str, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """The rows that each epoch visits, epoch after epoch.
-
-    ``"permutation"`` shuffles them anew for every epoch, ``"fixed_permutation"`` once, and
-    ``"replacement"`` draws each visit by itself.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from hyperlocal.solvers.pegasos import visit_orders
-    >>> orders = visit_orders(5, "fixed_permutation", np.random.default_rng(0))
-    >>> bool((next(orders) == next(orders)).all())
-    True
-    """
-    fixed = rng.permutation(n_rows) if sampling == "fixed_permutation" else None
-    while True:
-        if fixed is not None:
-            yield fixed
-        elif sampling == "replacement":
-            yield rng.integers(n_rows, size=n_rows)
-        else:
-            yield rng.permutation(n_rows)
-
-
 def run_epoch(
     problem: PegasosProblem,
     state: PegasosState,
@@ -236,33 +209,26 @@ def solve(
     """Run epochs until a few in a row lower the objective by less than ``tol``, relatively.
 
     None of them counts before step ``1/λ``, nor while weights of zero would do better: until then
-    steps are long and objectives wobble.
+    steps are long and objectives fluctuate.
     With ``tol=None`` all ``max_iter`` epochs are run.
     The result has the weights of the best epoch; ``state`` is where the last one ended.
     """
-    best, best_weights = math.inf, state.weights
-    history: list[tuple[int, float, float]] = []
-    orders = visit_orders(problem.n_rows, sampling, rng)
-    at_zero = problem.objective(np.zeros_like(best_weights))
-    number, idle, stop = 0, 0, False
-    while not stop and idle < EPOCHS_WITHOUT_PROGRESS and number < max_iter:
-        number += 1
+    best, epochs = BestEpoch(state.weights, tol), Epochs(max_iter, monitor)
+    orders = sampled_orders(problem.n_rows, sampling, rng)
+    at_zero = problem.objective(np.zeros_like(best.weights))
+    for _ in epochs.until_converged(best):
         run_epoch(problem, state, next(orders), batch_size=batch_size, project=project)
         weights = state.weights
         objective = problem.objective(weights)
-        history.append((number, objective, math.nan))
         has_begun = state.steps * problem.lambda_ >= 1 and objective < at_zero
-        may_end = tol is not None and has_begun
-        idle = idle + 1 if may_end and best - objective <= (tol or 0) * objective else 0
-        if objective < best:
-            best, best_weights = objective, weights
-        stop = monitor is not None and monitor(number, objective=objective)
+        best.update(objective, weights, may_be_idle=has_begun)
+        epochs.report(objective=objective)
     return SolverResult(
-        weights=best_weights[None],
-        n_iter=number,
-        objective=best,
+        weights=best.weights[None],
+        n_iter=epochs.number,
+        objective=best.objective,
         duality_gap=math.nan,
-        converged=tol is None or idle >= EPOCHS_WITHOUT_PROGRESS,
-        stopped=stop,
-        history=history,
+        converged=tol is None or best.converged,
+        stopped=epochs.stopped,
+        history=best.history,
     )

@@ -21,15 +21,20 @@ MOST_NONZEROS = 20_000_000
 
 
 def solve(
-    problem: Problem, *, tol: float, max_iter: int, penalize_intercept: bool = True
+    problem: Problem,
+    *,
+    tol: float,
+    max_iter: int,
+    penalize_intercept: bool = True,
+    most_nonzeros: int = MOST_NONZEROS,
 ) -> SolverResult:
-    """Solve to the relative accuracy ``tol``; raises if the problem is too large."""
+    """Solve to the relative accuracy ``tol``; raises if there are more than ``most_nonzeros``."""
     clarabel = _import_clarabel()
     lifted = problem.lifted
     n_nonzeros = lifted.n_rows * lifted.n_neighbors * (lifted.width + 1)
-    if n_nonzeros * (2 if problem.crammer_singer else 1) > MOST_NONZEROS:
+    if n_nonzeros * (2 if problem.crammer_singer else 1) > most_nonzeros:
         raise ValueError(
-            f"solver='qp' writes out {n_nonzeros} numbers here, more than {MOST_NONZEROS}; "
+            f"solver='qp' writes out {n_nonzeros} numbers here, more than {most_nonzeros}; "
             "use solver='dual' for data of this size."
         )
     matrix = lifted.to_csr().astype(np.float64)

@@ -7,6 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..data.labelled import LabelledRows
+from ..model.multiclass import joined_columns
+from ..model.problem import Problem
+
 
 @dataclass
 class SolverResult:
@@ -38,3 +42,24 @@ class SolverResult:
     stopped: bool = False
     alpha: np.ndarray | None = None
     history: Sequence[tuple[float, ...]] = field(default_factory=list)
+
+
+def support_vectors(
+    problem: Problem, result: SolverResult, data: LabelledRows
+) -> tuple[np.ndarray, np.ndarray]:
+    """The given rows that have a dual variable other than zero, and their ``α_i y_i``.
+
+    Returns
+    -------
+    support : ndarray of shape (n_support,)
+    dual_coef : ndarray of shape (n_columns, n_support)
+    """
+    assert result.alpha is not None
+    return given_support(joined_columns(problem.signed(result.alpha), len(data.classes)), data)
+
+
+def given_support(dual_coef: np.ndarray, data: LabelledRows) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`support_vectors` of ``α_i y_i``, ``(n_rows, n_columns)``, of the rows of ``data``."""
+    dual_coef = data.spread(dual_coef)
+    support = np.flatnonzero(dual_coef.any(axis=1))
+    return support, np.ascontiguousarray(dual_coef[support].T)

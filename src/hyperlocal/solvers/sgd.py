@@ -17,16 +17,14 @@ import numpy as np
 
 from .. import _core
 from ..model.problem import Problem, half_norm
+from ..runtime.progress import Monitor
 from ..runtime.threads import split_evenly
+from .loop import BestEpoch, Epochs
 from .result import SolverResult
 
 ROWS_TO_TRY = 1_000
 TRIED_EXPONENTS = range(-8, 7)
 SHORTEST_SKIP = 16
-# Objectives of stochastic iterates wobble: one epoch without progress is no sign of an end.
-EPOCHS_WITHOUT_PROGRESS = 3
-
-Monitor = Callable[..., bool]
 
 
 @dataclass
@@ -85,30 +83,24 @@ def solve_blocks(
 
     ``state`` starts it (see :func:`start_state`); ``mean_cost`` is that of the rows of all blocks.
     """
-    best, best_weights = math.inf, state.average
-    history: list[tuple[int, float, float]] = []
-    number, idle, stop = 0, 0, False
-    while not stop and idle < EPOCHS_WITHOUT_PROGRESS and number < max_iter:
-        number += 1
+    best, epochs = BestEpoch(state.average, tol), Epochs(max_iter, monitor)
+    for _ in epochs.until_converged(best):
         for problem in blocks():
             run_epoch(
                 problem, state, rng, penalize_intercept=penalize_intercept, mean_cost=mean_cost
             )
         objective = half_norm(state.average, penalize_intercept=penalize_intercept)
         objective += sum(problem.losses(state.average) for problem in blocks())
-        history.append((number, objective, math.nan))
-        idle = 0 if best - objective > tol * objective else idle + 1
-        if objective < best:
-            best, best_weights = objective, state.average.copy()
-        stop = monitor is not None and monitor(number, objective=objective)
+        best.update(objective, state.average)
+        epochs.report(objective=objective)
     return SolverResult(
-        weights=best_weights,
-        n_iter=number,
-        objective=best,
+        weights=best.weights,
+        n_iter=epochs.number,
+        objective=best.objective,
         duality_gap=math.nan,
-        converged=idle >= EPOCHS_WITHOUT_PROGRESS,
-        stopped=stop,
-        history=history,
+        converged=best.converged,
+        stopped=epochs.stopped,
+        history=best.history,
     )
 
 
@@ -158,7 +150,7 @@ def visit(
     learned_gate: Any = None,
     mean_cost: float | None = None,
 ) -> None:
-    """Visit rows in the given order; a gate that learns changes the problem's codes as it goes.
+    """Visit rows in the given order; a learned gate changes the problem's codes on the way.
 
     Costs count relative to their mean, or to ``mean_cost`` where there are more rows than these.
     """
@@ -201,7 +193,7 @@ def find_t0(
 ) -> float:
     """Try first steps of all sizes on a sample; the one with the lowest objective sets ``t0``.
 
-    ``objective_after(state, sample)`` visits the sample and tells the objective.
+    ``objective_after(state, sample)`` visits the sample and returns the objective.
     """
     sample = rng.permutation(problem.lifted.n_rows)[:ROWS_TO_TRY]
     typical = float(np.mean(problem.lifted.squared_norms(), dtype=np.float64)) or 1.0

@@ -1,20 +1,20 @@
 """Dual descent by a team: each member holds some of the rows, and all share the weights.
 
 In a round every member starts from the common weights, runs a few epochs over its own rows, and
-proposes a change of its dual variables. The members' changes are then weighed against each other:
-each gets a step in [0, 1] per column such that the dual objective of the whole grows most (a small
-quadratic problem, solved exactly). The duality gap of the whole certifies the result.
+proposes a change of its dual variables (:mod:`hyperlocal.solvers.member`). Each proposal then gets
+a step in [0, 1] per column such that the dual objective of the whole grows most (a small quadratic
+problem, solved exactly). The duality gap of the whole certifies the result.
 
 Three things make rounds few:
 
 - rows that share anchors sit with the same member (:mod:`hyperlocal.dask.partitioning`);
-- where members do share an anchor, each moves it with care: its curvature is multiplied by a
+- where members do share an anchor, each moves it less: its curvature is multiplied by a
   stiffness of one over the member's part in that anchor (to the power ``care``);
-- members look ahead: they start from where the weights are heading, ``W + μ (W − W_before)``, with
-  their own variables carried on by the same momentum. The search for steps keeps it safe.
+- members extrapolate: they start from ``W + μ (W − W_before)``, with their own variables moved by
+  the same momentum. The search for steps keeps it safe.
 
 A member that is lost comes back with variables at zero: its part is taken out of the weights, it
-starts from what the weights tell of its rows, and the descent goes on.
+starts from the variables that follow from the scores of its rows, and the descent continues.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..model.losses import conjugates_along, pulls
-from ..model.problem import Problem, squared_norms_by_column
+from ..model.problem import squared_norms_by_column
+from ..runtime.progress import Monitor
 from ..runtime.threads import row_blocks
-from .dual import Descent, Monitor
+from .loop import Epochs
 from .result import SolverResult
 
 # Small parts are quick: more epochs between two exchanges. (Rows of a part, epochs.)
 EPOCHS_PER_ROUND = ((20_000, 8.0), (50_000, 4.0), (200_000, 2.0))
 FEWEST_EPOCHS = 1.0
 # Momentum grows with the rounds (with the epochs, where a round is less than one), over these. Too
-# early, it carries the variables past their bounds and optima, and rounds are lost on the way back.
+# early, it moves the variables past their bounds and optima, and rounds are lost on the way back.
 DELAY = 5.0
-# After a look that came too early, the gap must seem smaller by this before the next.
+# After a look that came too early, the estimated gap must be smaller by this before the next.
 STRICTER = 0.7
 # Powers of the stiffness. One is safe; rows grouped by neighbourhood meet at borders only, and a
 # little less brings them there sooner.
@@ -51,7 +51,7 @@ STEPS_SETTLED = 1e-5
 
 @dataclass(frozen=True)
 class Order:
-    """What a member is told in a round.
+    """What a member gets in a round.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Order:
     n_epochs : float
         At most one may be broken.
     look : bool
-        Whether to tell the losses at the weights: it takes a pass over all rows.
+        Whether to compute the losses at the weights: it takes a pass over all rows.
     restart : bool
         The member is new: its variables are at zero, and ``weights`` are from before it was lost.
     """
@@ -86,7 +86,7 @@ class Proposal:
     Attributes
     ----------
     anchors : ndarray of shape (n_touched,)
-        Anchors that its rows know.
+        Anchors that are active for its rows.
     change : ndarray of shape (n_touched, n_columns, p + 1)
         How the weights change if its proposal is taken whole.
     losses : ndarray of shape (n_groups,) or None
@@ -120,132 +120,6 @@ class Team(Protocol):
         """Send each member its order (``steps`` has a row for each), and gather the answers."""
 
 
-class Member:
-    """The rows of one member and their dual variables.
-
-    Parameters
-    ----------
-    problem : Problem
-        Over the member's rows.
-    stiffness : ndarray of shape (n_anchors,)
-        By which the curvature of each anchor is multiplied, at least one.
-    rng : numpy Generator
-    """
-
-    def __init__(self, problem: Problem, stiffness: np.ndarray, rng: np.random.Generator):
-        # A row stretched by √σ on weights shrunk by √σ has the same score and σ times the norm.
-        self._stretch = np.sqrt(stiffness).astype(problem.lifted.dtype)
-        self._problem = Problem(
-            problem.lifted.stretched(self._stretch), problem.target, problem.costs,
-            problem.n_columns, problem.loss, problem.crammer_singer,
-        )  # fmt: skip
-        self._labels = self._problem.labels
-        self._descent = Descent(self._problem, 0.0, rng, None)
-        self._anchors = np.unique(problem.lifted.anchors)
-        self._settled = np.zeros_like(self._descent.alpha)
-        self._before = self._settled
-        self._proposed = self._settled
-        self._change = np.zeros_like(self._descent.weights)
-        self._weights_before = np.zeros_like(self._descent.weights)
-
-    @property
-    def alpha(self) -> np.ndarray:
-        """The variables that the team has settled on."""
-        return self._settled
-
-    def respond(self, order: Order) -> Proposal:
-        """Take the steps decided, look, run some epochs, and propose."""
-        descent = self._descent
-        weights = self._shrunk(order.weights)
-        if order.restart:
-            self._settled = np.zeros_like(self._settled)
-        else:
-            self._take(order.steps)
-        descent.alpha = self._settled
-        descent.weights = weights
-        if order.look or order.restart:
-            descent.check(0)
-        start, own = self._told(weights) if order.restart else self._carried_on(order)
-        ahead = weights
-        if not order.restart:
-            ahead = weights + weights.dtype.type(order.momentum) * (weights - self._weights_before)
-        self._weights_before = weights
-        descent.alpha, descent.weights = start.copy(), ahead.copy()
-        whole, rest = divmod(order.n_epochs, 1)
-        for share in [1.0] * int(whole) + [rest] * (rest > 0):
-            descent.run_epoch(share)
-        self._proposed = descent.alpha
-        self._change = descent.weights - ahead + own
-        return Proposal(
-            self._anchors,
-            self._change[self._anchors] / self._stretch[self._anchors, None, None],
-            descent.losses if order.look else None,
-            descent.estimates,
-            self._conjugates(),
-            order.restart,
-        )
-
-    def _shrunk(self, weights: np.ndarray) -> np.ndarray:
-        return weights.astype(self._stretch.dtype) / self._stretch[:, None, None]
-
-    def _take(self, steps: np.ndarray) -> None:
-        self._before = self._settled
-        step = steps.astype(self._settled.dtype)
-        self._settled = self._settled + step * (self._proposed - self._settled)
-
-    def _carried_on(self, order: Order) -> tuple[np.ndarray, np.ndarray]:
-        """Where momentum carries the variables, and how their part in the weights changes."""
-        momentum = self._settled.dtype.type(order.momentum)
-        free = self._settled + momentum * (self._settled - self._before)
-        start = self._descent.feasible(free)
-        # The part changes as it did in the last round; only where bounds stop it rows are read.
-        own = momentum * order.steps.astype(momentum.dtype)[:, None] * self._change
-        self._add(start - free, own)
-        return start, own
-
-    def _told(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Variables as good weights tell them: at the optimum each is the pull of its loss."""
-        problem, own = self._problem, np.zeros_like(weights)
-        if problem.crammer_singer:
-            return self._settled, own
-        margins = self._labels * problem.lifted.scores(weights)
-        told = self._descent.feasible(problem.costs[:, None] * pulls(problem.loss, margins))
-        self._add(told, own)
-        return told, own
-
-    def _add(self, steps: np.ndarray, weights: np.ndarray) -> None:
-        signed = steps if self._problem.crammer_singer else steps * self._labels
-        self._problem.lifted.add(np.ascontiguousarray(signed), weights)
-
-    def _conjugates(self) -> np.ndarray:
-        problem = self._problem
-        return conjugates_along(
-            self._settled, self._proposed,
-            problem.target, problem.costs, problem.loss, problem.crammer_singer,
-        )  # fmt: skip
-
-
-class LocalTeam:
-    """Members in this process, one after the other."""
-
-    def __init__(self, members: Sequence[Member]):
-        self.members = members
-        descent = members[0]._descent
-        self.n_members = len(members)
-        self.n_groups = descent.n_groups
-        self.shape = descent.weights.shape
-        self.dtype = descent.weights.dtype
-
-    def respond(
-        self, weights: np.ndarray, steps: np.ndarray, momentum: float, n_epochs: float, look: bool
-    ) -> list[Proposal]:
-        """Ask each member in turn."""
-        return [
-            member.respond(Order(weights, own, momentum, n_epochs, look))
-            for member, own in zip(self.members, steps, strict=True)
-        ]
-
-
 def solve(
     team: Team,
     *,
@@ -264,67 +138,62 @@ def solve(
     max_iter : int
         The most rounds.
     n_epochs : float
-        Epochs of each member in a round; a half is half of the rows, by lot.
+        Epochs of each member in a round; a half is half of the rows, drawn at random.
     rounds_between_looks : int
-        The losses of all rows are summed at least that often, and whenever the gap seems small
-        enough.
-    monitor : callable, optional
-        Called after each round as ``monitor(number, objective=…, gap=…, step=…)``.
+        The losses of all rows are summed at least that often, and whenever the estimated gap is
+        small enough.
+    monitor : Monitor, optional
+        Called after each round with ``objective``, ``gap`` and ``step``.
 
     Returns
     -------
     SolverResult
         With the weights of the lowest objective met; ``history`` has a row per look.
     """
-    council = Council(team)
-    delay = DELAY / min(1.0, n_epochs)
-    history: list[tuple[int, float, float]] = []
-    number, last_look, stop, converged = 0, 0, False, False
-    while True:
-        momentum = number / (number + delay) if number > 1 else 0.0
-        weights = council.weights.astype(team.dtype)
-        ends = stop or number == max_iter
-        seems_close = council.seems_close(tol)
-        look = ends or seems_close or number - last_look >= rounds_between_looks
-        proposals = team.respond(weights, council.steps, momentum, 0 if ends else n_epochs, look)
-        council.judge(weights, proposals)
-        if look:
-            last_look = number
-            history.append((number, council.objective, council.gap))
-            converged = council.gap <= tol * council.objective
-        if converged or ends:
-            break
-        if look and seems_close:
-            council.was_mistaken()
-        council.decide(proposals)
-        number += 1
-        if monitor is not None:
-            stop = monitor(number, **council.facts())
+    coordinator = Coordinator(team, tol, n_epochs, rounds_between_looks)
+    rounds = Epochs(max_iter, monitor)
+    coordinator.ask(0, rounds.ended)
+    for number in rounds.until_converged(coordinator):
+        coordinator.decide()
+        rounds.report(**coordinator.facts())
+        coordinator.ask(number, rounds.ended)
     return SolverResult(
-        weights=council.best_weights,
-        n_iter=number,
-        objective=council.objective,
-        duality_gap=council.gap,
-        converged=converged,
-        stopped=stop,
-        history=history,
+        weights=coordinator.best_weights,
+        n_iter=rounds.number,
+        objective=coordinator.objective,
+        duality_gap=coordinator.gap,
+        converged=coordinator.converged,
+        stopped=rounds.stopped,
+        history=coordinator.history,
     )
 
 
-class Council:
+class Coordinator:
     """The weights that all share, each member's part in them, and what is known of the optimum."""
 
-    def __init__(self, team: Team):
+    def __init__(
+        self,
+        team: Team,
+        tol: float,
+        n_epochs: float,
+        rounds_between_looks: int = ROUNDS_BETWEEN_LOOKS,
+    ):
         self.weights = np.zeros(team.shape)
         self.steps = np.zeros((team.n_members, team.n_groups))
         self.best_weights = np.zeros(team.shape, team.dtype)
+        self.dual_value = -np.inf
+        self.converged = False
+        self.history: list[tuple[int, float, float]] = []
+        self._team, self._tol, self._n_epochs = team, tol, n_epochs
+        self._rounds_between_looks = rounds_between_looks
+        self._proposals: Sequence[Proposal] = ()
         self._joint = team.n_groups != team.shape[1]
         self._parts: list[np.ndarray | None] = [None] * team.n_members
         self._lowest = np.full(team.n_groups, np.inf)
         self._highest = np.full(team.n_groups, -np.inf)
-        self._dual_value = -np.inf
         self._estimate = np.inf
-        self._trust = 1.0
+        self._settled_share = 1.0
+        self._last_look = 0
 
     @property
     def objective(self) -> float:
@@ -336,22 +205,53 @@ class Council:
         """How far above the optimum it can be at most."""
         return float((self._lowest - self._highest).sum())
 
-    def seems_close(self, tol: float) -> bool:
-        """Whether the gap may be small enough, as far as members have seen."""
-        return self._estimate <= self._trust * tol * abs(self._dual_value + self._estimate)
+    def ask(self, number: int, is_last: bool) -> None:
+        """Have all members propose, after ``number`` rounds; at last, only losses are computed.
 
-    def was_mistaken(self) -> None:
-        """A look found that the gap was not small enough."""
-        self._trust *= STRICTER
+        The losses are also computed when the gap, as members last saw it, is small enough, or after
+        some rounds without.
+        """
+        weights = self.weights.astype(self._team.dtype)
+        looks_settled = self._looks_settled()
+        overdue = number - self._last_look >= self._rounds_between_looks
+        look = is_last or looks_settled or overdue
+        n_epochs = 0 if is_last else self._n_epochs
+        momentum = self._momentum(number)
+        self._proposals = self._team.respond(weights, self.steps, momentum, n_epochs, look)
+        self._evaluate(weights)
+        if look:
+            self._last_look = number
+            self.history.append((number, self.objective, self.gap))
+            self.converged = self.gap <= self._tol * self.objective
+        if looks_settled and not self.converged:
+            self._settled_share *= STRICTER
+
+    def decide(self) -> None:
+        """Find the steps under which the dual objective grows most, and take them."""
+        linear, quadratic = self._expansion()
+        self.steps = best_steps(linear, quadratic)
+        for member, (proposal, steps) in enumerate(zip(self._proposals, self.steps, strict=True)):
+            change = steps[:, None] * proposal.change.astype(np.float64)
+            self.weights[proposal.anchors] += change
+            part = self._parts[member]
+            self._parts[member] = change if part is None else part + change
 
     def facts(self) -> dict[str, float]:
-        """What to tell about the last round."""
-        gap = self._estimate
-        step = float(self.steps.mean())
-        return {"objective": self._dual_value + gap, "gap": gap, "step": step}
+        """Facts of the last round, for the monitor."""
+        gap, step = self._estimate, float(self.steps.mean())
+        return {"objective": self.dual_value + gap, "gap": gap, "step": step}
 
-    def judge(self, weights: np.ndarray, proposals: Sequence[Proposal]) -> None:
-        """The objectives at the weights, column by column; the best of each is kept."""
+    def _momentum(self, number: int) -> float:
+        delay = DELAY / min(1.0, self._n_epochs)
+        return number / (number + delay) if number > 1 else 0.0
+
+    def _looks_settled(self) -> bool:
+        tolerated = self._settled_share * self._tol * abs(self.dual_value + self._estimate)
+        return self._estimate <= tolerated
+
+    def _evaluate(self, weights: np.ndarray) -> None:
+        """Bound the optimum from the proposals; columns with the lowest objective are kept."""
+        proposals = self._proposals
         losses = [proposal.losses for proposal in proposals if proposal.losses is not None]
         if losses:
             values = 0.5 * self._squared_norms(weights) + np.sum(losses, axis=0)
@@ -365,18 +265,8 @@ class Council:
         conjugates = np.sum([proposal.conjugates[0] for proposal in proposals], axis=0)
         dual_values = -0.5 * self._squared_norms(self.weights) - conjugates
         self._highest = np.maximum(self._highest, dual_values)
-        self._dual_value = float(dual_values.sum())
+        self.dual_value = float(dual_values.sum())
         self._estimate = float(np.sum([proposal.estimates.sum() for proposal in proposals]))
-
-    def decide(self, proposals: Sequence[Proposal]) -> None:
-        """Find the steps under which the dual objective grows most, and take them."""
-        linear, quadratic = self._expansion(proposals)
-        self.steps = best_steps(linear, quadratic)
-        for member, (proposal, steps) in enumerate(zip(proposals, self.steps, strict=True)):
-            change = steps[:, None] * proposal.change.astype(np.float64)
-            self.weights[proposal.anchors] += change
-            part = self._parts[member]
-            self._parts[member] = change if part is None else part + change
 
     def _take_out(self, member: int, anchors: np.ndarray) -> None:
         part = self._parts[member]
@@ -388,8 +278,9 @@ class Council:
         norms = squared_norms_by_column(weights)
         return norms.sum(keepdims=True) if self._joint else norms
 
-    def _expansion(self, proposals: Sequence[Proposal]) -> tuple[np.ndarray, np.ndarray]:
+    def _expansion(self) -> tuple[np.ndarray, np.ndarray]:
         """The dual objective over steps t is ``linear·t − ½ t·quadratic·t``, for each group."""
+        proposals = self._proposals
         n_members, n_columns = len(proposals), self.weights.shape[1]
         linear = np.zeros((n_columns, n_members))
         quadratic = np.zeros((n_columns, n_members, n_members))

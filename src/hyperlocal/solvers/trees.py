@@ -8,7 +8,6 @@ hard and fixed, and gates and weights settle on the rows that they will see at p
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,12 +17,14 @@ import scipy.sparse as sp
 
 from .. import _core
 from ..data.rows import core_rows
+from ..gates.tree import FIRST_COLUMN, GATE, ROUTE
+from ..runtime.progress import Monitor
 from ..runtime.threads import Workers
-from .visits import visit_order
+from .loop import Epochs
+from .visits import repeated_order
 
 BATCH_SIZE = 32
 STRIDE = 8  # vectors are padded with zeros to a multiple of this
-ROUTE, GATE, FIRST_COLUMN = range(3)  # the vectors of a node
 
 STEP = 0.02
 ADAM_MEAN, ADAM_SQUARE = 0.9, 0.999
@@ -34,8 +35,6 @@ BATCHES_BETWEEN_REFRESHES = 100
 HARD_SHARE = 0.2
 ROWS_TO_GROW_FROM = 4_096
 INITIAL_SPREAD = 0.1
-
-Monitor = Callable[..., bool]
 
 
 @dataclass(frozen=True)
@@ -108,8 +107,8 @@ def solve(
         Visits of each row in an epoch.
     rng : numpy Generator
     workers : Workers
-    monitor : callable, optional
-        Called after each epoch as ``monitor(number, loss=…)``; returns whether to stop.
+    monitor : Monitor, optional
+        Called after each epoch with the mean ``loss``.
 
     Returns
     -------
@@ -121,16 +120,15 @@ def solve(
     schedule = Schedule.over(n_epochs, n_passes * n_rows)
     noisy = NoisyRows(problem.X, jitter, rng)
     history: list[tuple[int, float]] = []
-    number, stop = 0, False
-    while number < n_epochs and not stop:
-        number += 1
-        order = visit_order(n_rows, n_passes, rng)
+    epochs = Epochs(n_epochs, monitor)
+    for number in epochs:
+        order = repeated_order(n_rows, n_passes, rng)
         plan = EpochPlan(schedule, number, order, noisy.drawn_again())
         losses = workers.map(partial(Training.run_epoch, plan=plan), trees)
         history.append((number, sum(losses) / (n_passes * n_rows)))
-        stop = monitor is not None and monitor(number, loss=history[-1][1])
+        epochs.report(loss=history[-1][1])
     penalty = 0.5 * alpha * float(np.sum(np.square(nodes, dtype=np.float64)))
-    return TreeResult(nodes, number, history[-1][1] + penalty, stop, history)
+    return TreeResult(nodes, epochs.number, history[-1][1] + penalty, epochs.stopped, history)
 
 
 @dataclass(frozen=True)
@@ -182,7 +180,7 @@ class EpochPlan:
 
 
 class Training:
-    """One tree on its way: its nodes (changed in place) and Adam's averages."""
+    """One tree in training: its nodes (changed in place) and Adam's averages."""
 
     def __init__(
         self, problem: TreeProblem, nodes: np.ndarray, column: int, depth: int, alpha: float
@@ -216,8 +214,8 @@ class Training:
 class NoisyRows:
     """Rows with noise that is drawn anew for each epoch, the same for all trees.
 
-    A tree that never sees a row twice in the same place cannot learn single rows by heart. Of
-    sparse rows only the stored values are changed.
+    A tree that never sees a row twice in the same place cannot overfit single rows. Of sparse rows
+    only the stored values are changed.
     """
 
     def __init__(self, X: Any, jitter: float, rng: np.random.Generator):

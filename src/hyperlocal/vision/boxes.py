@@ -11,14 +11,14 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Detections:
-    """What was found in one picture, the most certain first.
+    """Detections in one picture, the highest score first.
 
     Attributes
     ----------
     boxes : ndarray of shape (n, 4)
         Top, left, bottom and right edge of each window, in pixels of the picture.
     scores : ndarray of shape (n,)
-        How far each is on the right side of the boundary.
+        Decision function of each window.
     """
 
     boxes: np.ndarray
@@ -29,7 +29,7 @@ class Detections:
 
 
 def suppress_overlaps(boxes: Any, scores: Any, max_overlap: float = 0.3) -> np.ndarray:
-    """Non-maximum suppression: indices of the boxes that no better one overlaps too much.
+    """Non-maximum suppression: leave out boxes that overlap one with a higher score.
 
     Parameters
     ----------
@@ -37,12 +37,12 @@ def suppress_overlaps(boxes: Any, scores: Any, max_overlap: float = 0.3) -> np.n
         Top, left, bottom, right.
     scores : array-like of shape (n,)
     max_overlap : float, default=0.3
-        Intersection over union that two kept boxes may have at most.
+        The largest intersection over union of two boxes that remain.
 
     Returns
     -------
     ndarray
-        Indices, the best score first.
+        Indices of the boxes that remain, the highest score first.
 
     Examples
     --------
@@ -80,9 +80,9 @@ def overlaps(box: np.ndarray, others: np.ndarray) -> np.ndarray:
 def match_detections(
     detections: Iterable[Detections], truths: Iterable[Any], min_overlap: float = 0.5
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Which detections are right, picture by picture: what a precision–recall curve needs.
+    """Match detections with objects, for a precision–recall curve.
 
-    A detection is right if it overlaps an object that no better one has claimed.
+    A detection is right if it overlaps an object that no detection before it was matched with.
 
     Parameters
     ----------

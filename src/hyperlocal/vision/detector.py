@@ -1,4 +1,4 @@
-"""A linear SVM on windows, slid over pictures: the detector of Dalal and Triggs (2005)."""
+"""A linear SVM on sliding windows: the detector of Dalal and Triggs (2005)."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ WINDOWS_PER_BLOCK = 4096
 class WindowDetector(BaseEstimator):
     """Finds objects of one kind and aspect in grey pictures of any size.
 
-    Windows of a fixed shape are described by histograms of oriented gradients and told apart by a
-    linear classifier. It is trained on the objects and on random windows elsewhere; then also on
-    the windows elsewhere that it took for objects, round after round (hard negatives). Pictures
-    are searched at several scales, and of overlapping detections the most certain is kept.
+    Windows of a fixed shape are described by histograms of oriented gradients and classified by a
+    linear model. It is trained on the objects and on random windows elsewhere; then, round after
+    round, also on windows elsewhere that it classified as objects (hard negatives). Pictures are
+    searched at several scales; of overlapping detections the one with the highest score remains.
 
     Parameters
     ----------
@@ -35,19 +35,20 @@ class WindowDetector(BaseEstimator):
     pixels_per_cell : int, default=8
         Side of a cell; windows start at every cell.
     cells_per_block : int, default=2
-        Side of a block of cells, whose histograms are normalised together.
+        Side of a block of cells, whose histograms are normalized together.
     orientations : int, default=9
     pyramid_step : float, default=1.2
-        Each level of the pyramid is so many times smaller than the one before.
+        Each level of the pyramid is smaller than the one before by this factor.
     mining_rounds : int, default=2
         Rounds of training on hard negatives.
     negatives_per_image : int, default=50
-        Random windows of each picture in the first round, and the most hard ones in each other.
+        Random windows of each picture in the first round; the most hard negatives in each later
+        round.
     threshold : float, default=0.0
-        Score from which on a window is a detection.
+        A window with at least this score is a detection.
     max_overlap : float, default=0.3
-        Of two detections that overlap by more, intersection over union, the better is kept. Windows
-        that overlap an object by less are negatives.
+        Of two detections whose intersection over union is larger, the one with the higher score
+        remains. Windows that overlap objects by less are negatives.
     random_state : int, RandomState instance or None, default=None
         Seeds the random windows, and the default classifier.
 
@@ -64,7 +65,7 @@ class WindowDetector(BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from hyperlocal import SDCASVC
+    >>> from hyperlocal.linear import SDCASVC
     >>> from hyperlocal.vision import WindowDetector
     >>> disc = 1.0 * (np.hypot(*np.mgrid[-8:8, -8:8]) < 6)
     >>> picture = 0.1 * np.random.default_rng(0).normal(size=(64, 64))
@@ -142,7 +143,7 @@ class WindowDetector(BaseEstimator):
         pairs: list[tuple[np.ndarray, np.ndarray]],
         model: Any,
     ) -> None:
-        """Train, then train again with the hard negatives found, round after round."""
+        """Train; then find hard negatives and train with them too, round after round."""
         self.n_negatives_: list[int] = []
         for left in range(self.mining_rounds, -1, -1):
             labels = np.repeat([1, 0], [len(positives), len(negatives)])
@@ -190,7 +191,7 @@ class WindowDetector(BaseEstimator):
         )  # fmt: skip
 
     def _elsewhere(self, image: np.ndarray, truth: np.ndarray) -> Iterator[np.ndarray]:
-        """Features of the windows of each level that overlap no object much."""
+        """Features of the windows of each level that overlap no object by more than allowed."""
         yield np.empty((0, self._windows.n_features), np.float32)
         for boxes, features in self._windows.levels(image):
             is_free = np.ones(len(boxes), bool)
@@ -201,13 +202,13 @@ class WindowDetector(BaseEstimator):
     def _random_windows(
         self, image: np.ndarray, truth: np.ndarray, rng: np.random.Generator
     ) -> np.ndarray:
-        """Random windows over all levels, each as likely as any other."""
+        """Random windows of all levels, drawn uniformly."""
         features = np.concatenate(list(self._elsewhere(image, truth)))
         n_chosen = min(self.negatives_per_image, len(features))
         return features[rng.choice(len(features), n_chosen, replace=False)]
 
     def _hard_windows(self, image: np.ndarray, truth: np.ndarray) -> np.ndarray:
-        """The windows that look most like objects, of those that do."""
+        """The windows with the highest scores, of those classified as objects."""
         found = [
             features[self._scores(features) >= min(self.threshold, 0)]
             for features in self._elsewhere(image, truth)

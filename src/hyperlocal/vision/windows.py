@@ -29,7 +29,7 @@ class Windows:
 
     @property
     def n_features(self) -> int:
-        """Numbers that describe a window."""
+        """Number of features of a window."""
         height, width = self.n_blocks
         return height * width * self.cells_per_block**2 * self.orientations
 
@@ -60,8 +60,8 @@ class Windows:
     def of_box(self, image: np.ndarray, box: np.ndarray) -> np.ndarray:
         """Features of a box, scaled to a window.
 
-        It is cut out with a cell around it. Histograms at the edge of a picture differ from those
-        within, and would tell objects from windows of a picture.
+        It is cut out with a margin of one cell. Histograms at the edge of a picture differ from
+        those within; a classifier could separate boxes from windows by that.
         """
         _, resize = _import_skimage()
         cell, shape = self.pixels_per_cell, np.asarray(self.shape)
@@ -77,7 +77,7 @@ class Windows:
         return blocks[1 : 1 + height, 1 : 1 + width].ravel()
 
     def _blocks(self, image: np.ndarray) -> np.ndarray:
-        """Normalised histograms of all blocks, ``(rows, columns, numbers per block)``."""
+        """Normalized histograms of all blocks, ``(rows, columns, numbers per block)``."""
         hog, _ = _import_skimage()
         blocks = hog(
             image,

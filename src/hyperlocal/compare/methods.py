@@ -1,0 +1,211 @@
+"""The methods by name: one registry for the comparison, its page, the command line and benchmarks.
+
+:data:`METHODS` maps the key of each method to a :class:`Method`. Every method is made with default
+parameters; ``set_params`` changes them. To add one, add an entry: every command, the page and the
+plans of the benchmarks then know its key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC, LinearSVC
+
+from ..estimators.adaptive_neighborhood import AdaptiveNeighborhoodSVC
+from ..estimators.clustered import ClusteredSVC
+from ..estimators.kernel_pegasos import KernelPegasosSVC
+from ..estimators.landmark import LandmarkSVC
+from ..estimators.latent import LatentLocallyLinearSVC
+from ..estimators.local_coding import LocalCodingSVC
+from ..estimators.local_deep import LocalDeepSVC
+from ..estimators.locally_linear import LocallyLinearSVC
+from ..estimators.locally_linear_cv import LocallyLinearSVCCV
+from ..estimators.neighborhood import NeighborhoodSVC
+from ..estimators.pegasos import PegasosSVC
+from ..estimators.profile import ProfileSVC
+from ..estimators.sdca import SDCASVC
+from ..estimators.second_look import SecondLookSVC
+from ..estimators.supervised_anchors import SupervisedAnchorSVC
+from ..neighbors.megm import MEGM
+
+#: Returns an unfitted estimator for a seed and a number of threads (-1: all cores).
+Make = Callable[[int, int | None], Any]
+KERNEL_CACHE = 1000  # megabytes, for LIBSVM
+
+
+@dataclass(frozen=True)
+class Package:
+    """What must be installed for a method."""
+
+    name: str  #: as pip calls it
+    module: str  #: as Python imports it
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether it can be imported."""
+        return find_spec(self.module) is not None
+
+
+HYPERLOCAL = Package("hyperlocal", "hyperlocal")
+SCIKIT_LEARN = Package("scikit-learn", "sklearn")
+
+
+@dataclass(frozen=True)
+class Method:
+    """A classifier, and what one must know to run it."""
+
+    key: str  #: short name, for the command line and for plans
+    label: str  #: name in tables
+    make: Make
+    package: Package = HYPERLOCAL
+    max_rows: int | None = None  #: training rows above which it is too slow to be run unasked
+    needs_dense: bool = False  #: whether sparse rows must be made dense for it
+    is_random: bool = True  #: whether another seed gives another model of the same rows
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this library implements it."""
+        return self.package == HYPERLOCAL
+
+
+def pick_methods(keys: Iterable[str], known: Mapping[str, Method] | None = None) -> list[Method]:
+    """Return the methods with these keys, in the order of the keys, once each.
+
+    Parameters
+    ----------
+    keys : iterable of str
+    known : mapping of str to Method, optional
+        Where to look; default: :data:`METHODS`.
+
+    Examples
+    --------
+    >>> from hyperlocal.compare import pick_methods
+    >>> [method.label for method in pick_methods(["svc", "linear-svc"])]
+    ['RBF SVM', 'linear SVM']
+    """
+    known, keys = METHODS if known is None else known, list(dict.fromkeys(keys))
+    unknown = [key for key in keys if key not in known]
+    if unknown:
+        raise ValueError(f"unknown methods {', '.join(unknown)}; known are: {', '.join(known)}")
+    return [known[key] for key in keys]
+
+
+# How methods are made -----------------------------------------------------------------------------
+
+
+def _ours(key: str, label: str, kind: Callable[..., Any], **facts: Any) -> Method:
+    def make(seed: int, n_jobs: int | None) -> Any:
+        return kind(n_jobs=n_jobs, random_state=seed)
+
+    return Method(key, label, make, **facts)
+
+
+def _linear_local_models(**common: Any) -> LocallyLinearSVC:
+    return LocallyLinearSVC(feature_map="identity", **common)
+
+
+def _second_look(**common: Any) -> SecondLookSVC:
+    return SecondLookSVC(LocallyLinearSVC(**common), NeighborhoodSVC(**common), **common)
+
+
+def _nearest_in_learned_metric(n_jobs: int | None, random_state: int) -> Any:
+    metric = MEGM(n_jobs=n_jobs, random_state=random_state)
+    return make_pipeline(metric, KNeighborsClassifier(1, n_jobs=n_jobs))
+
+
+def _scikit_learn(
+    key: str, label: str, kind: Callable[..., Any], takes: Sequence[str], **facts: Any
+) -> Method:
+    """A classifier of scikit-learn that takes a random state, a number of threads, both or none."""
+
+    def make(seed: int, n_jobs: int | None) -> Any:
+        common = {"random_state": seed, "n_jobs": n_jobs}
+        return kind(**{name: common[name] for name in takes})
+
+    return Method(key, label, make, SCIKIT_LEARN, **facts)
+
+
+def _svc() -> SVC:
+    return SVC(C=10, cache_size=KERNEL_CACHE)
+
+
+def _logistic_regression(random_state: int) -> LogisticRegression:
+    return LogisticRegression(max_iter=1000, random_state=random_state)
+
+
+def _nystroem(random_state: int) -> Any:
+    # scikit-learn advises the primal form for more rows than features.
+    linear = LinearSVC(random_state=random_state, dual=False)
+    return make_pipeline(Nystroem(random_state=random_state), linear)
+
+
+def _intelex_svc(seed: int, n_jobs: int | None) -> Any:
+    from sklearnex.svm import SVC as IntelexSVC
+
+    return IntelexSVC(C=10, cache_size=KERNEL_CACHE)
+
+
+def _lightgbm(seed: int, n_jobs: int | None) -> Any:
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(n_jobs=n_jobs, random_state=seed, verbose=-1)
+
+
+# The registry -------------------------------------------------------------------------------------
+
+SLOW = {"max_rows": 20_000}
+SOMEWHAT_SLOW = {"max_rows": 50_000}
+DENSE = {"needs_dense": True}
+SAME = {"is_random": False}
+SEED, JOBS, BOTH = ["random_state"], ["n_jobs"], ["random_state", "n_jobs"]
+
+#: What a comparison runs unasked, in the order of its table.
+DEFAULT_METHODS = (
+    _ours("locally-linear-identity", "locally linear (linear)", _linear_local_models),
+    # The default map is quadratic; of wide rows it takes products of principal components, since
+    # those of all features would not fit in memory. On sparse rows it would be the identity.
+    _ours("locally-linear", "locally linear (quadratic)", LocallyLinearSVC, **DENSE),
+    _ours("locally-linear-cv", "locally linear (tuned)", LocallyLinearSVCCV, **SLOW, **DENSE),
+    _ours("supervised-anchors", "supervised anchors", SupervisedAnchorSVC, **SOMEWHAT_SLOW),
+    _ours("second-look", "locally linear, second look", _second_look, **SOMEWHAT_SLOW, **DENSE),
+    _ours("local-coding", "linear SVM on codes", LocalCodingSVC),
+    _ours("landmark", "landmarks (L3)", LandmarkSVC, **SLOW),
+    _ours("clustered", "clustered (CSVM)", ClusteredSVC, **SLOW),
+    _ours("profile", "profiles (PSVM)", ProfileSVC, **SLOW),
+    _ours("local-deep", "tree of gates (LDKL)", LocalDeepSVC, **SLOW),
+    _ours("latent", "latent mixes (ML3)", LatentLocallyLinearSVC, **SLOW),
+    _ours("neighborhood", "SVM per query (LSVM)", NeighborhoodSVC, **SLOW, **SAME),
+    _scikit_learn("linear-svc", "linear SVM", LinearSVC, SEED, **SAME),
+    _scikit_learn("svc", "RBF SVM", _svc, [], **SOMEWHAT_SLOW, **SAME),
+    _scikit_learn("boosting", "gradient boosting", HistGradientBoostingClassifier, SEED, **DENSE),
+)
+#: What it runs if asked by key.
+OTHER_METHODS = (
+    _ours("adaptive-neighborhood", "SVM per query (LASVM)", AdaptiveNeighborhoodSVC, **DENSE),
+    _ours("megm", "nearest neighbor (MEGM)", _nearest_in_learned_metric, **DENSE),
+    _ours("sdca", "linear SVM (SDCA)", SDCASVC),
+    _ours("pegasos", "linear SVM (Pegasos)", PegasosSVC),
+    _ours("kernel-pegasos", "RBF SVM (Pegasos)", KernelPegasosSVC),
+    _scikit_learn("logistic-regression", "logistic regression", _logistic_regression, SEED, **SAME),
+    _scikit_learn("sgd", "linear SVM (SGD)", SGDClassifier, BOTH),
+    _scikit_learn("nystroem", "linear SVM (Nyström)", _nystroem, SEED),
+    _scikit_learn("nearest-neighbors", "nearest neighbors", KNeighborsClassifier, JOBS, **SAME),
+    Method("lightgbm", "LightGBM", _lightgbm, Package("lightgbm", "lightgbm"), **SAME),
+    Method(
+        "intelex-svc",
+        "RBF SVM (scikit-learn-intelex)",
+        _intelex_svc,
+        Package("scikit-learn-intelex", "sklearnex"),
+        **SAME,
+    ),
+)
+
+METHODS: dict[str, Method] = {method.key: method for method in (*DEFAULT_METHODS, *OTHER_METHODS)}

@@ -1,0 +1,94 @@
+"""Fitting to a stream of row blocks: the chain for data larger than memory.
+
+    blocks → files → sample → anchors, gate, feature map → codes → files → blocks in turn → weights
+
+The stream is read once. Its rows are stored in a working folder in binary form. Gate and map are
+fitted to a uniform sample of them; then each row is encoded once, and training visits blocks that
+are drawn from the files at random.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..data.arguments import check_number, make_generator
+from ..data.checks import warn_about_scales
+from ..data.labelled import LabelledRows, merge_equal_rows
+from ..data.stream import StoredRows, collect_stream
+from ..gates.anchors import rows_to_sample
+from ..maps.quadratic import ROWS_FOR_PRINCIPAL_AXES
+from ..model.local_model import ChainSettings, LocalModel
+from ..runtime.progress import EpochMonitor
+from ..runtime.threads import Workers
+from ..solvers.result import SolverResult
+from ..solvers.stored import StoredProblem
+from ..solvers.training import Training
+
+
+@dataclass(frozen=True)
+class StreamedFit:
+    """The result of a fit to a stream."""
+
+    chain: LocalModel
+    result: SolverResult
+    classes: np.ndarray
+    n_rows: int
+    total_weight: float
+
+
+def fit_to_stream(
+    estimator: Any,
+    settings: ChainSettings,
+    training: Training,
+    stream: Iterable[Any],
+    classes: Any,
+    *,
+    block_rows: Any = "auto",
+    folder: Any = None,
+    sample_rows: int = ROWS_FOR_PRINCIPAL_AXES,
+) -> StreamedFit:
+    """Fit a chain to the blocks of a stream.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its number and names of features are set; progress is reported in its name.
+    settings : ChainSettings
+    training : Training
+    stream, classes, block_rows, folder
+        As in :meth:`LocallyLinearSVC.fit_stream`.
+    sample_rows : int
+        The gate is fitted to this many rows, or to 64 per anchor if that is more.
+    """
+    if training.solver == "qp":
+        raise ValueError("solver='qp' needs all rows at once; use solver='dual' or 'sgd'.")
+    if block_rows != "auto":
+        check_number("block_rows", block_rows, integer=True, above=1, inclusive=True)
+    rng = make_generator(estimator.random_state)
+    (other_rng,) = rng.spawn(1)  # the gate gets the same numbers as in fit
+    with ExitStack() as stack:
+        working = tempfile.TemporaryDirectory(prefix="hyperlocal-", dir=folder)
+        rows = stack.enter_context(StoredRows(Path(stack.enter_context(working)), classes))
+        collect_stream(estimator, stream, rows, estimator.class_weight)
+        workers = stack.enter_context(Workers(estimator.n_jobs))
+        n_wanted = rows_to_sample(settings.n_anchors, sample_rows)
+        chain = settings.fit(_sample(rows, n_wanted, other_rng), rng, workers)
+        problem = stack.enter_context(StoredProblem(chain, training, rows, block_rows, workers))
+        problem.prepare()
+        monitor = EpochMonitor(estimator, training.max_iter, estimator.verbose, task="pass")
+        result = problem.solve(rng, stack.enter_context(monitor))
+    return StreamedFit(chain, result, rows.classes, rows.n_rows, rows.total_weight)
+
+
+def _sample(rows: StoredRows, n_wanted: int, rng: np.random.Generator) -> LabelledRows:
+    """The rows that the gate is fitted to; merged as in ``fit`` if they are all rows."""
+    sample = rows.sample(n_wanted, rng)
+    warn_about_scales(sample.X)
+    return merge_equal_rows(sample) if sample.population is None else sample

@@ -1,0 +1,136 @@
+"""An ONNX graph under construction: nodes, constants, and the small operations that recur."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import make_pipeline
+
+OPSET = 18
+MACHINE_LEARNING_OPSET = 3
+
+
+def import_onnx() -> Any:
+    """The module onnx; where it is missing, an error that names the extra."""
+    try:
+        import onnx
+    except ImportError as error:
+        raise ImportError("to_onnx needs onnx; pip install 'hyperlocal[onnx]'.") from error
+    return onnx
+
+
+class Graph:
+    """Collects nodes and constants; a value is known by its name."""
+
+    def __init__(self, dtype: np.dtype):
+        self.dtype = dtype
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self.domains: dict[str, int] = {"": OPSET}
+        self._names: dict[tuple[Any, ...], str] = {}
+
+    # ---- values --------------------------------------------------------------------------------
+
+    def number(self, value: Any) -> str:
+        """A constant in the graph's precision."""
+        return self.constant(np.asarray(value, self.dtype))
+
+    def constant(self, array: Any) -> str:
+        """A constant as it is; equal ones are stored once."""
+        array = np.asarray(array)
+        content = tuple(array.ravel()) if array.dtype.hasobject else array.tobytes()
+        key = (array.dtype.str, array.shape, content)
+        if key not in self._names:
+            self._names[key] = f"constant_{len(self._names)}"
+            constant = import_onnx().numpy_helper.from_array(array, self._names[key])
+            self.constants.append(constant)
+        return self._names[key]
+
+    def integers(self, *values: int) -> str:
+        """A constant vector of integers: axes, shapes."""
+        return self.constant(np.array(values, np.int64))
+
+    # ---- operations ----------------------------------------------------------------------------
+
+    def op(self, kind: str, *inputs: str, outputs: Any = 1, name: str = "", **options: Any) -> Any:
+        """Add a node; returns the name of its output, or the names of several."""
+        names = [name or f"{kind.lower()}_{len(self.nodes)}_{i}" for i in range(outputs)]
+        self.nodes.append(import_onnx().helper.make_node(kind, list(inputs), names, **options))
+        return names[0] if outputs == 1 else names
+
+    def cast(self, value: str) -> str:
+        """A value in the graph's precision."""
+        return self.op("Cast", value, to=import_onnx().helper.np_dtype_to_tensor_dtype(self.dtype))
+
+    def sum(self, value: str, axis: int, keepdims: int = 1) -> str:
+        """Sums along an axis."""
+        return self.op("ReduceSum", value, self.integers(axis), keepdims=keepdims)
+
+    def squares(self, rows: str) -> str:
+        """Squared lengths of rows, as a column."""
+        return self.sum(self.op("Mul", rows, rows), 1)
+
+    def columns(self, rows: str, columns: Any) -> str:
+        """Some columns of rows."""
+        return self.op("Gather", rows, self.constant(np.asarray(columns, np.int64)), axis=1)
+
+    def affine(self, rows: str, matrix: np.ndarray, shift: np.ndarray) -> str:
+        """``rows @ matrix + shift``."""
+        return self.op("Add", self.op("MatMul", rows, self.number(matrix)), self.number(shift))
+
+    def ranks(self, rows: str, points: np.ndarray) -> tuple[str, str]:
+        """Squared distances from rows to points, less ``‖x‖²``, and that."""
+        # About the points' mean, digits are kept when the data lie far from the origin.
+        origin = points.mean(axis=0, dtype=np.float64)
+        centered = points - origin
+        about = self.op("Sub", rows, self.number(origin))
+        ranks = self.affine(about, -2 * centered.T, (centered**2).sum(axis=1))
+        return ranks, self.squares(about)
+
+    def sklearn(self, steps: list[Any], n_features: int, rows: str) -> str:
+        """The output of scikit-learn transformers, converted by skl2onnx."""
+        try:
+            from skl2onnx import convert_sklearn
+            from skl2onnx.common.data_types import FloatTensorType
+        except ImportError as error:
+            raise ImportError(
+                "these steps have no plain form, and skl2onnx is missing; "
+                "pip install 'hyperlocal[onnx]'."
+            ) from error
+        # Many of its converters know single precision only.
+        single = self.op("Cast", rows, to=import_onnx().TensorProto.FLOAT)
+        converted = convert_sklearn(
+            make_pipeline(*steps), initial_types=[(single, FloatTensorType([None, n_features]))],
+            target_opset={"": OPSET, "ai.onnx.ml": MACHINE_LEARNING_OPSET},
+        )  # fmt: skip
+        self.nodes += converted.graph.node
+        self.constants += converted.graph.initializer
+        self.domains |= {entry.domain: entry.version for entry in converted.opset_import}
+        return self.cast(converted.graph.output[0].name)
+
+    # ---- the finished model --------------------------------------------------------------------
+
+    def model(self, input_name: str, n_features: int, classes: np.ndarray) -> Any:
+        """The graph with its input and its outputs "label" and "scores", checked."""
+        onnx = import_onnx()
+        helper = onnx.helper
+        kind = helper.np_dtype_to_tensor_dtype(self.dtype)
+        shape = ["n"] if len(classes) == 2 else ["n", len(classes)]
+        labels = helper.np_dtype_to_tensor_dtype(classes.dtype)
+        graph = helper.make_graph(
+            self.nodes,
+            "hyperlocal",
+            [helper.make_tensor_value_info(input_name, kind, ["n", n_features])],
+            [
+                helper.make_tensor_value_info("label", labels, ["n"]),
+                helper.make_tensor_value_info("scores", kind, shape),
+            ],
+            self.constants,
+        )
+        opsets = [helper.make_opsetid(domain, version) for domain, version in self.domains.items()]
+        model = helper.make_model(
+            graph, opset_imports=opsets, producer_name="hyperlocal", ir_version=8
+        )
+        onnx.checker.check_model(model, full_check=True)
+        return model

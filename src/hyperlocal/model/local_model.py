@@ -1,0 +1,330 @@
+"""The fitted chain: everything that prediction needs, and nothing else.
+
+    f_c(x) = Σ_j γ_j(x) (w_jc · φ(x) + b_jc)
+
+A :class:`LocalModel` is made in two steps. :class:`ChainSettings` places anchors and fits the map
+(``ChainSettings.fit``), which leaves a model without weights; a solver finds them for the model's
+``problem``, and ``trained(weights)`` is the model that predicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..data.arguments import check_flag, check_number
+from ..data.labelled import LabelledRows
+from ..gates.anchors import choose_anchors
+from ..gates.code_on import CodeOn, check_code_on
+from ..gates.codes import Codes
+from ..gates.gate import ConstantGate, Gate, check_gate, fit_gate
+from ..maps.base import FeatureMap
+from ..maps.named import check_feature_map, make_feature_map
+from ..maps.plain import Step
+from ..runtime.threads import Workers, row_blocks
+from .explanation import LocalRows
+from .lifting import LiftedRows
+from .multiclass import column_targets, n_columns
+from .problem import Problem
+
+ROWS_PER_PREDICTION_BLOCK = 32_768
+NUMBERS_PER_EXPLANATION_BLOCK = 1 << 22
+
+
+@dataclass(frozen=True)
+class Bias:
+    """The constant feature of a lifted row.
+
+    Attributes
+    ----------
+    value : float
+        The constant ``B``; an intercept is its weight times ``B``.
+    shared : bool
+        Whether all anchors share one intercept.
+    """
+
+    value: float = 1.0
+    shared: bool = False
+
+
+@dataclass(frozen=True)
+class LocalModel:
+    """A gate, a feature map and the weights of the local models.
+
+    Attributes
+    ----------
+    feature_map : FeatureMap
+        The features of the local models, ``φ(x)``.
+    code_on : CodeOn
+        What distances to anchors are measured on.
+    gate : Gate
+        Which local models are active at a row, and their weights ``γ(x)``.
+    bias : Bias
+    normalize : bool
+        Whether each lifted row is scaled to norm one.
+    weights : ndarray of shape (n_anchors, n_columns, p + 1)
+        The weights of the local models, that of the bias last; of size zero before training.
+    """
+
+    feature_map: FeatureMap
+    code_on: CodeOn
+    gate: Gate
+    bias: Bias = Bias()
+    normalize: bool = False
+    weights: np.ndarray = field(default_factory=lambda: np.empty((0, 0, 0)))
+
+    @property
+    def n_anchors(self) -> int:
+        """Number of local models."""
+        return self.gate.n_anchors
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of scores: one per class, or one for two classes."""
+        return self.weights.shape[1]
+
+    @property
+    def n_features_in(self) -> int:
+        """Features of a row."""
+        return self.feature_map.n_features_in
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Precision of the weights, hence of scores."""
+        return self.weights.dtype
+
+    @property
+    def coef(self) -> np.ndarray:
+        """Weights of the local models on φ(x), ``(n_anchors, n_columns, p)``."""
+        return self.weights[..., :-1]
+
+    @property
+    def intercept(self) -> np.ndarray:
+        """Intercepts, ``(n_anchors, n_columns)``; one for all anchors is ``(n_columns,)``."""
+        weights = self.weights[0] if self.bias.shared else self.weights
+        return weights[..., -1] * self.dtype.type(self.bias.value)
+
+    def trained(self, weights: np.ndarray) -> LocalModel:
+        """This model with weights."""
+        return replace(self, weights=weights)
+
+    # ---- training ------------------------------------------------------------------------------
+
+    def space(self, X: Any) -> Any:
+        """The rows that the gate measures distances on."""
+        return self.code_on.transform(X, self.feature_map)
+
+    def encode(self, X: Any, workers: Workers) -> Codes:
+        """The active anchors of rows and their weights."""
+        return self.gate.encode(self.space(X), workers)
+
+    def lift(self, X: Any, workers: Workers, codes: Codes | None = None) -> LiftedRows:
+        """Lifted rows ``γ(x) ⊗ [φ(x), B]``; codes that are known need not be computed again."""
+        if codes is None:
+            codes = self.encode(X, workers)
+        return self.lift_stored(self.feature_map.stored(X), codes, workers)
+
+    def lift_stored(
+        self,
+        stored: Any,
+        codes: Codes,
+        workers: Workers,
+        *,
+        row_norms: np.ndarray | None = None,
+        n_anchors: int | None = None,
+        is_scaled: bool = False,
+    ) -> LiftedRows:
+        """Lifted rows of mapped rows and any codes.
+
+        Parameters
+        ----------
+        stored : rows as the map stores them
+        codes : Codes
+        workers : Workers
+        row_norms : ndarray of shape (n_rows,), optional
+            ``‖[φ, B]‖²``, where known.
+        n_anchors : int, optional
+            Where the codes name more anchors than the gate has.
+        is_scaled : bool
+            Whether the codes already hold the scale of normalized rows.
+        """
+        return LiftedRows(
+            self.feature_map.rows(stored),
+            codes,
+            self.n_anchors if n_anchors is None else n_anchors,
+            self.bias.value,
+            self.normalize and not is_scaled,
+            workers,
+            is_dense=not sp.issparse(stored),
+            row_norms=row_norms,
+            shared_bias=self.bias.shared,
+        )
+
+    def problem(
+        self,
+        data: LabelledRows,
+        C: float,
+        loss: str,
+        *,
+        joint: bool = False,
+        workers: Workers | None = None,
+        lifted: LiftedRows | None = None,
+    ) -> Problem:
+        """The optimization problem of labelled rows.
+
+        Parameters
+        ----------
+        data : LabelledRows
+        C : float
+            Weight of the losses against ``½‖W‖²``.
+        loss : {"hinge", "squared_hinge", "log"}
+        joint : bool
+            One joint margin per row (Crammer–Singer) instead of one per class.
+        workers : Workers
+            Needed unless ``lifted`` is given.
+        lifted : LiftedRows, optional
+            The rows of ``data``, where they are lifted already.
+
+        Returns
+        -------
+        Problem
+        """
+        if lifted is None:
+            assert workers is not None
+            lifted = self.lift(data.X, workers)
+        n_classes = len(data.classes)
+        # A cost must not vanish in single precision: the dual divides by it.
+        tiny = np.finfo(lifted.dtype).tiny
+        costs = np.maximum(C * data.sample_weight, tiny).astype(lifted.dtype)
+        target = column_targets(data.target, n_classes, joint)
+        return Problem(lifted, target, costs, n_columns(n_classes, joint), loss, joint)
+
+    # ---- prediction and explanation ------------------------------------------------------------
+
+    def scores(
+        self, X: Any, workers: Workers, *, rows_per_block: int = ROWS_PER_PREDICTION_BLOCK
+    ) -> np.ndarray:
+        """Scores of checked rows, ``(n_rows, n_columns)``."""
+        scores = np.empty((X.shape[0], self.n_columns), self.dtype)
+        for begin, end in row_blocks(X.shape[0], rows_per_block):
+            scores[begin:end] = self.lift(X[begin:end], workers).scores(self.weights)
+        return scores
+
+    def local_rows(
+        self, X: Any, workers: Workers, *, numbers_per_block: int = NUMBERS_PER_EXPLANATION_BLOCK
+    ) -> Iterator[LocalRows]:
+        """The linear model at each row, ``Σ_j γ_j W_j`` on the input's features, in row blocks."""
+        # Pulling back quadratic weights needs a d × d matrix per row and class; the parts of the
+        # active anchors need their weights, gathered.
+        per_row = max(1, 2 * self.feature_map.n_features_out)
+        per_row *= max(self.n_columns, self.gate.n_neighbors)
+        for begin, end in row_blocks(X.shape[0], max(1, numbers_per_block // per_row)):
+            yield self._local_rows(X[begin:end], workers)
+
+    def _local_rows(self, X: Any, workers: Workers) -> LocalRows:
+        codes = self.encode(X, workers)
+        lifted = self.lift(X, workers, codes)
+        coef, intercept = lifted.local_models(self.weights)
+        coef, shift = self.feature_map.pull_back(X, coef)
+        seen = X if self.feature_map.explains_input else self.feature_map.mapped(X)
+        values = seen.toarray() if sp.issparse(seen) else seen
+
+        def active(best: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+            columns = best if self.n_columns > 1 else np.zeros_like(best)
+            contributions = lifted.anchor_scores(self.weights, columns)
+            return zip(codes.anchors, codes.weights, contributions, strict=True)
+
+        return LocalRows(coef, intercept + shift, values, active)
+
+    def plain(self) -> Step:
+        """The model as one plain step from rows to scores, for export."""
+        return Step(
+            "local",
+            {
+                "map_steps": self.feature_map.plain(),
+                "code_steps": self.code_on.plain(),
+                "gate": self.gate.plain(),
+                "weights": self.weights,
+                "bias": float(self.bias.value),
+                "shared_bias": self.bias.shared,
+                "normalize": self.normalize,
+            },
+        )
+
+
+def linear_model(n_features: int, bias: float = 1.0) -> LocalModel:
+    """``w_c · x + b_c`` without weights yet: one local model that is always active."""
+    return LocalModel(FeatureMap(n_features), CodeOn(), ConstantGate(), Bias(bias))
+
+
+@dataclass(frozen=True)
+class ChainSettings:
+    """How gate and map are made from training rows; the parameters of :class:`LocallyLinearSVC`.
+
+    Attributes
+    ----------
+    n_anchors : int or "auto"
+    n_neighbors : int
+    coding : str
+    beta : float or "auto"
+    anchors : {"kmeans", "random"} or array
+    feature_map : str, None, transformer or FeatureMap
+    code_on : str, column indices or transformer
+    normalize : bool
+    intercept_scaling : float
+    """
+
+    n_anchors: Any = "auto"
+    n_neighbors: int = 8
+    coding: str = "soft"
+    beta: Any = "auto"
+    anchors: Any = "kmeans"
+    feature_map: Any = "auto"
+    code_on: Any = "input"
+    normalize: bool = True
+    intercept_scaling: float = 1.0
+
+    @classmethod
+    def of(cls, estimator: Any, **given: Any) -> ChainSettings:
+        """The parameters of an estimator; ``given`` are those that it does not have."""
+        names = [one.name for one in fields(cls) if one.name not in given]
+        return cls(**{name: getattr(estimator, name) for name in names}, **given)
+
+    def check(self) -> None:
+        """Raise unless the settings make sense, alone and together."""
+        check_gate(self.n_anchors, self.anchors, self.n_neighbors, self.coding, self.beta)
+        check_feature_map(self.feature_map)
+        check_code_on(self.code_on)
+        check_flag("normalize", self.normalize)
+        check_number("intercept_scaling", self.intercept_scaling, inclusive=True)
+        if self.intercept_scaling == 0 and self.is_bias_only:
+            raise ValueError("intercept_scaling must be positive where local models are biases.")
+
+    @property
+    def is_bias_only(self) -> bool:
+        """Whether a local model is an intercept alone."""
+        return isinstance(self.feature_map, str) and self.feature_map == "bias_only"
+
+    def fit(self, data: LabelledRows, rng: np.random.Generator, workers: Workers) -> LocalModel:
+        """Map, anchors and gate from training rows: a model without weights."""
+        labels, weights, n_rows = data.labels, data.sample_weight, data.n_represented
+        feature_map = make_feature_map(self.feature_map, data.X, rng, n_rows)
+        feature_map = feature_map.fit(data.X, labels, weights, rng)
+        code_on = CodeOn(self.code_on).fit(data.X, labels)
+        space = code_on.transform(data.X, feature_map)
+        anchors = choose_anchors(
+            space, weights, self.anchors, self.n_anchors, rng, workers, n_rows=n_rows
+        )
+        gate = fit_gate(
+            space, weights, anchors, self.n_neighbors, self.coding, self.beta, rng, workers
+        )
+        return self.relifted(LocalModel(feature_map, code_on, gate))
+
+    def relifted(self, model: LocalModel) -> LocalModel:
+        """A model with these settings of the lifted rows, and with its own gate and map."""
+        bias = Bias(float(self.intercept_scaling))
+        return replace(model, bias=bias, normalize=bool(self.normalize))

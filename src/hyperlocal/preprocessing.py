@@ -1,0 +1,7 @@
+"""Transformers: local codes, features scaled by relevance, a learned metric."""
+
+from .estimators.local_coder import LocalCoder
+from .estimators.relevance import RelevanceScaler
+from .neighbors.megm import MEGM
+
+__all__ = ["MEGM", "LocalCoder", "RelevanceScaler"]

@@ -1,0 +1,105 @@
+"""Results of a search: scores per fold, the best candidate, and the table of results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from ..model.multiclass import as_decisions, joined_columns, predicted_codes
+from .candidates import Setting
+
+
+@dataclass
+class Outcome:
+    """The results of a candidate."""
+
+    setting: Setting
+    scores: np.ndarray = field(default_factory=lambda: np.zeros(0))  # per fold of the last sample
+    n_rows: int = 0  # of the last sample
+    seconds: float = 0.0  # of training, per fold
+    epochs: int = 0  # of training, the most in a fold
+
+    @property
+    def mean(self) -> float:
+        """Mean score over folds."""
+        return float(self.scores.mean())
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Rows and folds that it was evaluated on."""
+        return self.n_rows, len(self.scores)
+
+    @property
+    def standard_error(self) -> float:
+        """Of the mean."""
+        return float(self.scores.std(ddof=1) / np.sqrt(len(self.scores)))
+
+
+class ScoredRows(ClassifierMixin, BaseEstimator):
+    """A classifier for scorers: its rows are indices of rows whose scores are known."""
+
+    def __init__(self, classes: np.ndarray, scores: np.ndarray):
+        self.classes = classes
+        self.scores = scores
+        self.classes_ = classes
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Known scores."""
+        return as_decisions(joined_columns(self.scores[X], len(self.classes)))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Labels by the known scores."""
+        return self.classes[predicted_codes(self.decision_function(X))]
+
+
+def accuracy(
+    scored: ScoredRows, rows: np.ndarray, labels: np.ndarray, sample_weight: np.ndarray
+) -> float:
+    """The scorer of that name without its checks, which take longer than training on few rows."""
+    return float(np.average(scored.predict(rows) == labels, weights=sample_weight))
+
+
+def best_outcome(outcomes: Iterable[Outcome], one_standard_error: bool) -> Outcome:
+    """The highest mean among those evaluated on most rows, or the simplest one close to it."""
+    outcomes = list(outcomes)
+    most = max(outcome.extent for outcome in outcomes)
+    finalists = [outcome for outcome in outcomes if outcome.extent == most]
+    best = max(finalists, key=lambda outcome: outcome.mean)
+    if not one_standard_error or len(best.scores) < 2:
+        return best
+    close = [one for one in finalists if one.mean >= best.mean - best.standard_error]
+    return min(close, key=lambda outcome: outcome.setting.size)
+
+
+def results_table(outcomes: list[Outcome], scalers: Sequence[Any]) -> dict[str, Any]:
+    """The content of ``cv_results_``, as in scikit-learn's searches."""
+    names = ("n_anchors", "n_neighbors", "beta", "feature_map", "scaler", "C")
+    params = [{name: getattr(one.setting, name) for name in names} for one in outcomes]
+    for values in params:
+        values["scaler"] = scalers[values["scaler"]]
+    table: dict[str, Any] = {"params": params}
+    for name in names:
+        column = np.ma.MaskedArray(np.empty(len(params), dtype=object), mask=False)
+        for index, values in enumerate(params):
+            column[index] = values[name]
+        table[f"param_{name}"] = column
+    means = np.array([one.mean for one in outcomes])
+    n_rows, n_scores = np.array([one.extent for one in outcomes]).T
+    # Candidates that were evaluated on more rows and folds rank before the others.
+    order = np.lexsort([-means, -n_scores, -n_rows])
+    ranks = np.empty(len(order), np.int32)
+    ranks[order] = np.arange(1, len(order) + 1)
+    for fold in range(n_scores.max()):
+        known = [one.scores[fold] if fold < len(one.scores) else np.nan for one in outcomes]
+        table[f"split{fold}_test_score"] = np.array(known)
+    return table | {
+        "mean_test_score": means,
+        "std_test_score": np.array([one.scores.std() for one in outcomes]),
+        "rank_test_score": ranks,
+        "mean_fit_time": np.array([one.seconds for one in outcomes]),
+        "n_rows": n_rows,
+    }

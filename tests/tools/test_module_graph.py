@@ -1,0 +1,60 @@
+"""Tests of tools/module_graph.py, and of the rooms that it draws."""
+
+from collections import Counter
+from pathlib import PurePosixPath
+
+from module_graph import (
+    draw,
+    files_now,
+    imported_rooms,
+    imports_between,
+    layers_of_contract,
+    lines_per_room,
+    placed,
+    table,
+)
+
+ABOVE_ALL_LAYERS = {"__init__", "__main__", "papers", "linear", "preprocessing", "reproduction"}
+
+
+def test_imports_are_resolved():
+    """Relative and absolute imports, of packages and of names, count for the right room."""
+    source = "\n".join(
+        [
+            "from .. import kernels",
+            "from ..data import rows",
+            "from .gate import Gate",
+            "import hyperlocal.maps.base",
+            "def late():\n    from hyperlocal.runtime.threads import Workers",
+            "import numpy",
+        ]
+    )
+    found = Counter(imported_rooms(PurePosixPath("gates/codes.py"), source))
+    assert found == Counter(["kernels", "data", "gates", "maps", "runtime"])
+
+
+def test_arrows_point_downward():
+    """Every room has a layer, and imports only from lower layers or its own."""
+    layers = layers_of_contract()
+    files = files_now()
+    rooms = set(lines_per_room(files)) - ABOVE_ALL_LAYERS
+    assert rooms == {room for layer in layers for room in layer}
+    height = {room: y for room, (_, y) in placed(layers).items()}
+    for room, other in imports_between(files):
+        if not {room, other} & ABOVE_ALL_LAYERS:
+            assert height[room] >= height[other], f"{room} imports from {other}"
+
+
+def test_lines_before_and_now():
+    """A room is compared with the room of the same name; other modules are counted together."""
+    text = table(Counter(gates=30, data=20), Counter(gates=40, moved=15))
+    rows = [line.split() for line in text.splitlines()]
+    assert ["gates", "40", "30"] in rows
+    assert rows[-1] == ["total", "55", "50"]
+
+
+def test_picture_is_written(tmp_path):
+    """Rooms that are in no layer are left out of the picture."""
+    edges = Counter({("a", "b"): 9, ("b", "c"): 1, ("elsewhere", "a"): 3})
+    draw([["a"], ["b", "c"]], edges, Counter(a=1), tmp_path / "rooms.png")
+    assert (tmp_path / "rooms.png").read_bytes().startswith(b"\x89PNG")
