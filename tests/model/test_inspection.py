@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -79,7 +80,7 @@ def test_steps_that_name_no_features():
 
 
 def test_weights_of_anchors():
-    """They are ``coef_`` for linear maps; maps that hide the input are refused."""
+    """They are ``coef_`` for linear maps; maps of other features are refused."""
     model, _ = fitted("linear")
     np.testing.assert_array_equal(anchor_weights(model), model.coef_)
     quadratic, _ = fitted("quadratic")
@@ -90,11 +91,21 @@ def test_weights_of_anchors():
         anchor_weights(fitted("rbf")[0])
 
 
-def test_weights_of_anchors_in_a_stack():
-    """They are those that hold at the anchor, earlier stages included."""
-    options = {"n_stages": 2, "keep_if_better": False, "random_state": 0}
-    model = LandmarkSVC(3, **options).fit(*make_data(3))
-    np.testing.assert_allclose(anchor_weights(model), model.local_coef(model.anchors_), atol=1e-12)
+@pytest.mark.parametrize(
+    "model",
+    [
+        LocallyLinearSVC(
+            4, n_neighbors=1, feature_map="quadratic", normalize=False, random_state=0
+        ),
+        LandmarkSVC(3, n_stages=2, keep_if_better=False, random_state=0),
+    ],
+    ids=["quadratic", "stages"],
+)
+def test_weights_of_anchors_hold_at_the_anchors(model):
+    """Where weights depend on the row, they are those at the anchor itself."""
+    model = clone(model).fit(*make_data(3))
+    expected = model.local_coef(model.anchors_)
+    np.testing.assert_allclose(anchor_weights(model), expected, atol=1e-9)
 
 
 def test_weights_of_anchors_that_are_elsewhere():
