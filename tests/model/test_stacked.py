@@ -62,6 +62,17 @@ def test_weights_on_scores_are_traced_back(dtype, storage, projection, shared):
     np.testing.assert_allclose(np.concatenate(sums), scores, rtol=tolerance, atol=tolerance)
 
 
+def test_threads_do_not_change_a_bit():
+    """One thread or two: the same scores."""
+    X = make_rows(n_rows=5000)
+    last = make_stack(X)[-1]
+    scores = []
+    for n_jobs in (1, 2):
+        with Workers(n_jobs) as workers:
+            scores.append(last.scores(X, workers))
+    np.testing.assert_array_equal(*scores)
+
+
 def test_names_and_places_in_the_stack():
     """Features are named as those of the first map, which every map of the stack knows."""
     X, names = make_rows(), np.array(list("abcde"), dtype=object)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..data.rows import core_rows
+from ..runtime.threads import Workers
 from .plain import NotPlain, Step
 
 
@@ -36,6 +37,10 @@ class FeatureMap:
     def stored(self, X: Any) -> Any:
         """The rows as they are stored during training."""
         return X
+
+    def stored_with(self, X: Any, workers: Workers) -> Any:
+        """:meth:`stored`, by threads where a map has use for them."""
+        return self.stored(X)
 
     def rows(self, stored: Any) -> Any:
         """Stored rows as the compiled core reads them."""

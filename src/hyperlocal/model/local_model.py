@@ -126,7 +126,7 @@ class LocalModel:
         """Lifted rows ``γ(x) ⊗ [φ(x), B]``; codes that are known need not be computed again."""
         if codes is None:
             codes = self.encode(X, workers)
-        return self.lift_stored(self.feature_map.stored(X), codes, workers)
+        return self.lift_stored(self.feature_map.stored_with(X, workers), codes, workers)
 
     def lift_stored(
         self,

@@ -63,8 +63,12 @@ class StackedMap(FeatureMap):
         return np.hstack([features, scores * features.dtype.type(self.scale)])
 
     def stored(self, X: Any) -> np.ndarray:
-        """The features and the scores of rows; the models before are evaluated in turn."""
-        below, workers = self.before.feature_map.stored(X), Workers(1)
+        """The features and the scores of rows."""
+        return self.stored_with(X, Workers(1))
+
+    def stored_with(self, X: Any, workers: Workers) -> np.ndarray:
+        """The same; the models before are evaluated in turn, each by threads."""
+        below = self.before.feature_map.stored_with(X, workers)
         lifted = self.before.lift_stored(below, self.before.encode(X, workers), workers)
         features = below[:, : self.first.n_features_out]
         return self.joined(features, lifted.scores(self.before.weights))
