@@ -39,8 +39,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
-from hyperlocal import LocalCodingSVC, LocallyLinearSVC, SupervisedAnchorSVC
+from hyperlocal import LocallyLinearSVC, SupervisedAnchorSVC
 from hyperlocal.datasets import load_dataset
+from hyperlocal.papers import LocalCodingSVC
 from hyperlocal.solvers import dual
 from hyperlocal.solvers.anchor_learning import FIRST_EPOCHS
 
@@ -326,7 +327,7 @@ def biases(tasks: tuple[Task, ...], repeats: int, quick: bool) -> list[Row]:
         X, y, *_ = task.parts(0, quick)
         splits = [validation_split(task, X, y, number) for number in range(3)]
         errors = {}
-        for name, make in bias_contenders(m).items():
+        for name, make in bias_models(m).items():
             form, _ = winner(make, BIAS_FORMS, splits, f"{task.name} {m} {name}")
             found = [error(make(s, **form), task.parts(s, quick)) for s in range(repeats)]
             errors[name] = float(np.mean(found))
@@ -342,7 +343,7 @@ def biases(tasks: tuple[Task, ...], repeats: int, quick: bool) -> list[Row]:
     return rows
 
 
-def bias_contenders(m: int) -> dict[str, Callable[..., Any]]:
+def bias_models(m: int) -> dict[str, Callable[..., Any]]:
     """Models of one number per anchor, k = 8 (or all anchors, if they are fewer)."""
     k = min(8, m)
 

@@ -158,7 +158,7 @@ def read_rate(n_bytes: int, n_threads: int, repeats: int, read_once: Reader) -> 
 
 
 def l2_bytes() -> int:
-    """Size of a core's second-level cache where the system tells it."""
+    """Size of a core's second-level cache where the system reports it."""
     try:
         text = Path("/sys/devices/system/cpu/cpu0/cache/index2/size").read_text().strip()
     except OSError:

@@ -137,7 +137,7 @@ def objective_of_gate(model: Any, X: np.ndarray, y: np.ndarray, seed: int) -> fl
     local = model.to_local()
     data = check_labelled_rows(local, X, y)
     with Workers(2) as workers:
-        problem = local._problem(local._lift_rows(data.X, workers), data)
+        problem = local.model_.problem(data, local.C, local.loss, workers=workers)
         rng = np.random.default_rng(seed)
         return dual.solve(problem, tol=model.tol, max_iter=1000, rng=rng).objective
 

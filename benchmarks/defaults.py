@@ -1,7 +1,7 @@
 """Which defaults do well untuned: rules compared over many sets, on training rows only.
 
     python -m benchmarks.defaults study      # rules against each other, by validation
-    python -m benchmarks.defaults looks      # the same for NeighborhoodSVC's second look
+    python -m benchmarks.defaults looks      # the same for SecondLookSVC
     python -m benchmarks.defaults confirm    # the defaults against peers, on test rows
 
 `study` and `looks` never touch a test row: each set's training rows are split again, several times,
@@ -12,6 +12,7 @@ are cut in half, stratified, with a seed that the studies do not use.
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from hyperlocal import LocallyLinearSVC, NeighborhoodSVC
+from hyperlocal import LocallyLinearSVC, NeighborhoodSVC, SecondLookSVC
 from hyperlocal.datasets import load_dataset
 
 from .common import environment, plain_parser, print_table, write_result
@@ -63,8 +64,8 @@ RULES: dict[str, dict] = {
 }
 # The same for a second look.
 LOOKS: dict[str, dict] = {"defaults": {}} | {
-    f"clear_lead = {lead}, k = {k}, C = {C}": {"clear_lead": lead, "k": k, "C": C}
-    for lead, k, C in (
+    f"low_margin = {margin}, k = {k}, C = {C}": {"low_margin": margin, "k": k, "C": C}
+    for margin, k, C in (
         (0, 3, 10), (0.25, 3, 10), (0.5, 3, 3), (0.5, 3, 10), (0.5, 5, 10), (0.5, 10, 10),
         (1, 3, 3), (1, 3, 10), (1, 5, 10), (1, 10, 10),
     )
@@ -116,10 +117,11 @@ def validation_error(model, X: np.ndarray, y: np.ndarray) -> float:
     return 100 * float(np.mean(errors))
 
 
-def second_look(**options) -> NeighborhoodSVC:
-    """Locally linear SVMs that answer first, SVMs per query where they are in doubt."""
+def second_look(low_margin="auto", k=3, C=10) -> SecondLookSVC:
+    """Locally linear SVMs for all rows, SVMs per query where their margin is low."""
     quick = LocallyLinearSVC(n_jobs=-1, random_state=0)
-    return NeighborhoodSVC(first_look=quick, n_jobs=-1, random_state=0, **options)
+    local = NeighborhoodSVC(lambda n_rows: k * math.log2(n_rows), C=C)
+    return SecondLookSVC(quick, local, low_margin=low_margin, n_jobs=-1, random_state=0)
 
 
 def study(names: list[str], models: dict) -> list[dict]:
@@ -153,15 +155,15 @@ def peers() -> dict:
 def confirm(names: list[str]) -> list[dict]:
     """Test error of the defaults and of the peers on every set."""
     rows = []
-    contenders = {
+    models = {
         "LocallyLinearSVC()": LocallyLinearSVC(n_jobs=-1, random_state=0),
-        "NeighborhoodSVC(first_look=LocallyLinearSVC())": second_look(),
+        "SecondLookSVC()": second_look(),
         **peers(),
     }
     for name in names:
         X_train, y_train, X_test, y_test = parts(name)
         trained_on = list(draws(*thinned(X_train, y_train, MOST_ROWS, seed=2)))
-        for method, model in contenders.items():
+        for method, model in models.items():
             errors = []
             for X, y in trained_on:
                 pipeline = make_pipeline(StandardScaler(), model).fit(X, y)

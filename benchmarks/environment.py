@@ -5,24 +5,19 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from hyperlocal import _core
+from hyperlocal.runtime.versions import instruction_set, package_version
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "hyperlocal")
 
 
 def versions(peers: Sequence[str] = ()) -> dict[str, str]:
     """Versions of Python, of what the library depends on, and of the peers it is compared with."""
-    found = {"python": platform.python_version()}
-    for package in (*PACKAGES, *peers):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+    found = {package: package_version(package) for package in (*PACKAGES, *peers)}
+    known = {package: number or "not installed" for package, number in found.items()}
+    return {"python": platform.python_version(), **known}
 
 
 def machine() -> dict[str, Any]:
@@ -32,7 +27,7 @@ def machine() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "system": platform.system(),
         "load": [round(load, 2) for load in load_average()],
-        "instruction_set": _core.INSTRUCTION_SET,
+        "instruction_set": instruction_set(),
     }
 
 

@@ -6,7 +6,7 @@
     python -m benchmarks.figures draw        # the pictures for the docs, from the tracked results
 
 C is chosen on training rows: for landmarks here, for anchors by the table of LLC-SAPL. The papers
-print these figures as curves, without numbers; ``docs/reproduction.md`` tells what their texts say.
+print these figures as curves, without numbers; ``docs/reproduction.md`` quotes their texts.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from hyperlocal import LandmarkSVC, SupervisedAnchorSVC
+from hyperlocal import SupervisedAnchorSVC
 from hyperlocal.datasets import load_dataset
 from hyperlocal.maps.landmarks import choose_landmarks
+from hyperlocal.papers import LandmarkSVC
 from hyperlocal.plots.drawing import BLUE, GREY, INK, ORANGE, pyplot
 from hyperlocal.runtime.threads import Workers
 

@@ -1,7 +1,7 @@
 """LandmarkSVC and ClusteredSVC: accuracy, what soft clusters and stages add, and speed.
 
     python -m benchmarks.landmark accuracy [SET …]   # against the papers' figures
-    python -m benchmarks.landmark ablation [SET …]   # soft_clusters, n_stages
+    python -m benchmarks.landmark ablation [SET …]   # coding="soft", n_stages
     python -m benchmarks.landmark toys               # XOR and the Swiss roll, as in figures 1 and 2
     python -m benchmarks.landmark race               # the dual solver and LIBLINEAR, same problem
     python -m benchmarks.landmark speed              # a fit to MNIST and LIBLINEAR's linear SVM
@@ -37,12 +37,12 @@ from sklearn.model_selection import (
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from hyperlocal import ClusteredSVC, LandmarkSVC
 from hyperlocal.data.rows import core_rows
 from hyperlocal.datasets import load_dataset, make_spiral, make_xor
-from hyperlocal.gates.clusters import fit_clusters
+from hyperlocal.gates.clusters import ClusterSettings
 from hyperlocal.maps.landmarks import LandmarkMap, choose_landmarks
 from hyperlocal.model.lifting import LiftedRows
+from hyperlocal.papers import ClusteredSVC, LandmarkSVC
 from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import Problem, SolverResult, dual
 
@@ -121,7 +121,7 @@ def fitted(spec: Spec, X: np.ndarray, y: np.ndarray, seed: int, **arguments: Any
 
 
 def automatic_cost(model: Any, X: np.ndarray, y: np.ndarray) -> float:
-    """What "auto" means here: a fit of one epoch to some rows tells."""
+    """What "auto" means here: found by a fit of one epoch to some rows."""
     probe = type(model)(**{**model.get_params(), "C": "auto", "max_iter": 1})
     if "n_stages" in probe.get_params():
         probe.set_params(n_stages=1)
@@ -233,7 +233,7 @@ PLAIN = {"loss": "squared_hinge", "landmarks": "pca"}
 TRIED = {"C": COSTS}
 VARIANTS: dict[str, tuple[dict[str, Any], dict[str, tuple]]] = {
     "plain": (PLAIN, TRIED),
-    "soft_clusters": ({**PLAIN, "soft_clusters": True}, {**TRIED, "n_neighbors": (8, 16, 4, 2, 1)}),
+    "coding=soft": ({**PLAIN, "coding": "soft"}, {**TRIED, "n_neighbors": (8, 16, 4, 2, 1)}),
     "n_stages=2": ({**PLAIN, "n_stages": 2}, TRIED),
 }
 # Name, clusters, seeds, the most rows that choices are made on, options.
@@ -357,7 +357,7 @@ def make_task(name: str, n_clusters: int, seed: int, n_rows: int | None) -> Task
     X, y, _, _ = load(name, n_rows)
     rng, weights = np.random.default_rng(seed), np.ones(len(y))
     with Workers(-1) as workers:
-        gate = fit_clusters(X, weights, "kmeans", n_clusters, rng, workers)
+        gate = ClusterSettings(n_clusters).fit(X, weights, rng, workers)
         landmarks = choose_landmarks(X, weights, "random", "auto", rng, workers)
     feature_map = LandmarkMap(landmarks).fit(X, None, weights, rng)
     model = LandmarkSVC(n_clusters, landmarks=landmarks, random_state=seed)

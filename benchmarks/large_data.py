@@ -141,7 +141,7 @@ def make_model(seed: int, **arguments: Any) -> LocallyLinearSVC:
 
 
 def fit_once(task: argparse.Namespace) -> Row:
-    """Fit to the file, and tell seconds and memory."""
+    """Fit to the file; return seconds and memory."""
     few = next(row_blocks(1_000, task.seed))
     make_model(task.seed, n_anchors=8).fit_stream([few])
     before = peak_bytes()

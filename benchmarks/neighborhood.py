@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,10 +25,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
-from hyperlocal import MEGM, AdaptiveNeighborhoodSVC, NeighborhoodSVC
+from hyperlocal import NeighborhoodSVC
 from hyperlocal.datasets import load_dataset
+from hyperlocal.neighbors.base import without_self
+from hyperlocal.neighbors.exact import ExactSearch
 from hyperlocal.neighbors.megm_descent import loss_and_gradient
-from hyperlocal.neighbors.search import ExactSearch, without_self
+from hyperlocal.papers import AdaptiveNeighborhoodSVC
+from hyperlocal.preprocessing import MEGM
 from hyperlocal.runtime.threads import Workers
 
 from .common import (
@@ -66,6 +69,11 @@ class Split:
     def mapped(self, metric: MEGM) -> Split:
         """Both parts in a learned space."""
         return Split(metric.transform(self.X), self.y, metric.transform(self.X_test), self.y_test)
+
+
+def log_size(k: float) -> Callable[[int], float]:
+    """The papers' size of a neighborhood, ``k log2 N``."""
+    return lambda n_rows: k * math.log2(n_rows)
 
 
 # ---- data ----------------------------------------------------------------------------------------
@@ -133,26 +141,28 @@ def accuracy(seed: int, repeats: int, quick: bool) -> list[Row]:
     for name in ("usps", "letter"):
         split = standard_split(name, quick=quick)
         for k in (3, 5, 10):
-            tell(name, "LSVM", score(NeighborhoodSVC(k=k, n_jobs=-1), split), k=k)
-            kept = NeighborhoodSVC(k=k, cache_neighborhoods=True, n_jobs=-1)
-            tell(name, "LSVM, kept models", score(kept, split), k=k, centres=len(kept.centres_))
+            tell(name, "LSVM", score(NeighborhoodSVC(log_size(k), n_jobs=-1), split), k=k)
+            kept = NeighborhoodSVC(log_size(k), cache_neighborhoods=True, n_jobs=-1)
+            tell(name, "LSVM, kept models", score(kept, split), k=k, centres=len(kept.centers_))
         sizes = [round(k * math.log2(len(split.X))) for k in FACTORS]
         chosen = NeighborhoodSVC(sizes, random_state=seed, n_jobs=-1)
         found = score(chosen, split)
         k = FACTORS[sizes.index(chosen.n_neighbors_)]
         tell(name, "SVM-KNN (k by leave-one-out)", found, k=k)
     split = standard_split("mnist", n_test=2000, quick=quick)
-    tell("mnist, 2000 test rows", "LSVM", score(NeighborhoodSVC(k=5, n_jobs=-1), split), k=5)
+    tell(
+        "mnist, 2000 test rows", "LSVM", score(NeighborhoodSVC(log_size(5), n_jobs=-1), split), k=5
+    )
     splits = list(drawn("orl_faces", 5, 5, 2 if quick else 10, seed, standardise=False))
     for k in (3, 5, 10):
-        found = [score(NeighborhoodSVC(k=k), split) for split in splits]
+        found = [score(NeighborhoodSVC(log_size(k)), split) for split in splits]
         tell("orl_faces", "LSVM", float(np.mean(found)), k=k)
     for name in ("monks-3", *LEARNED):
         splits = list(two_folds(name, repeats, seed))
         nearest = [score(KNeighborsClassifier(1), split) for split in splits]
         tell(name, "1-NN", float(np.mean(nearest)))
         for k in (3, 10):
-            found = [score(NeighborhoodSVC(k=k), split) for split in splits]
+            found = [score(NeighborhoodSVC(log_size(k)), split) for split in splits]
             tell(name, "LSVM", float(np.mean(found)), k=k)
         if name in LEARNED:
             found = [score(AdaptiveNeighborhoodSVC(random_state=seed), split) for split in splits]
@@ -176,9 +186,9 @@ def claims(seed: int, repeats: int, quick: bool) -> list[Row]:
         for split in claimed_splits(name, repeats, seed):
             learned = split.mapped(MEGM(random_state=seed).fit(split.X, split.y))
             for method, part in (("LSVM", split), ("LASVM", learned)):
-                for sigma in (1.0, "local"):
+                for sigma, gamma in ((1.0, 0.5), ("local", "local")):
                     for k in FACTORS:
-                        model = NeighborhoodSVC(k=k, sigma=sigma, C=C, n_jobs=-1)
+                        model = NeighborhoodSVC(log_size(k), gamma=gamma, C=C, n_jobs=-1)
                         found.setdefault((method, str(sigma), k), []).append(score(model, part))
         for method, sigma in (
             ("LSVM", "1.0"),
@@ -264,7 +274,7 @@ def race(seed: int, repeats: int, quick: bool) -> list[Row]:
     rows: list[Row] = []
     for name, n_test in (("usps", None), ("mnist", 2000), ("mnist", None)):
         split = standard_split(name, n_test=n_test, quick=quick)
-        models = {threads: NeighborhoodSVC(k=5, n_jobs=threads) for threads in (1, 2)}
+        models = {threads: NeighborhoodSVC(log_size(5), n_jobs=threads) for threads in (1, 2)}
         fits = {
             threads: timed(lambda model=model, split=split: model.fit(split.X, split.y), 2).best
             for threads, model in models.items()
@@ -309,8 +319,8 @@ def kept_rows(repeats: int, quick: bool) -> Iterator[Row]:
     """Prediction by kept models, beside one SVM per query."""
     for name in ("usps", "letter"):
         split = standard_split(name, quick=quick)
-        own = NeighborhoodSVC(k=5, n_jobs=2).fit(split.X, split.y)
-        kept = NeighborhoodSVC(k=5, n_jobs=2, cache_neighborhoods=True)
+        own = NeighborhoodSVC(log_size(5), n_jobs=2).fit(split.X, split.y)
+        kept = NeighborhoodSVC(log_size(5), n_jobs=2, cache_neighborhoods=True)
         fit = timed(lambda kept=kept, split=split: kept.fit(split.X, split.y))
         times = timed_in_turns(
             {
@@ -324,7 +334,7 @@ def kept_rows(repeats: int, quick: bool) -> Iterator[Row]:
             row |= {"how": f"{how}, 2 threads", "best s": timing.best, "median s": timing.median}
             if how == "kept models":
                 row["times faster"] = times["one SVM per query"].best / timing.best
-                row |= {"fit s": fit.best, "centres": len(kept.centres_)}
+                row |= {"fit s": fit.best, "centres": len(kept.centers_)}
             yield rounded(row)
 
 
@@ -374,7 +384,7 @@ def approximate(seed: int, repeats: int, quick: bool) -> list[Row]:
         for algorithm in ("exact", "tree", "approximate"):
             if algorithm == "tree" and n_rows > MANY_ROWS[0]:
                 continue  # minutes
-            model = NeighborhoodSVC(k=5, algorithm=algorithm, n_jobs=2, random_state=seed)
+            model = NeighborhoodSVC(log_size(5), algorithm=algorithm, n_jobs=2, random_state=seed)
             fit = timed(lambda model=model, split=split: model.fit(split.X, split.y))
             prediction = timed(
                 lambda model=model, split=split: model.predict(split.X_test), repeats

@@ -7,7 +7,7 @@ pooled and split 7,329/1,969 anew for each of ten seeds; beside C = 1, the C and
 training rows prefer, chosen anew for each split with LIBSVM and given to both.
 
 Linear: a9a and IJCNN1 as CSR rows, hinge loss, C = 1. The optimum is found by SDCASVC at a tight
-tolerance; each contender is then run with ever more epochs (or ever smaller tolerances) until its
+tolerance; each method is then run with ever more epochs (or ever smaller tolerances) until its
 objective is within 0.1 % of it, and that run is timed.
 
     python -m benchmarks.pegasos [kernel | linear] [--sets NAME …]
@@ -28,8 +28,8 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC, LinearSVC
 
-from hyperlocal import SDCASVC, KernelPegasosSVC, PegasosSVC
 from hyperlocal.datasets import load_dataset
+from hyperlocal.linear import SDCASVC, KernelPegasosSVC, PegasosSVC
 
 from .common import (
     Row,
@@ -187,7 +187,7 @@ def ladder(low: int, high: int) -> list[int]:
     return steps
 
 
-def contenders(n_rows: int, seed: int) -> dict[str, tuple[list[Any], bool]]:
+def methods(n_rows: int, seed: int) -> dict[str, tuple[list[Any], bool]]:
     """For each method, models from cheap to precise, and whether rows bring their constant."""
     lambda_ = 1 / n_rows
     tolerances = [10.0**-exponent for exponent in np.arange(1, 5, 0.25)]
@@ -227,7 +227,7 @@ def first_good(models: list[Any], fit: Callable[[Any], Any], is_good: Callable[[
 
 
 def race(name: str, n_rows: int | None, repeats: int, seed: int) -> list[Row]:
-    """Time every contender's cheapest setting that comes within 0.1 % of the optimum."""
+    """Time every method's cheapest setting that comes within 0.1 % of the optimum."""
     data = load_dataset(name)
     X = sp.csr_array(dense(data.X_train[:n_rows]).astype(np.float64))
     y = data.y_train[:n_rows]
@@ -236,7 +236,7 @@ def race(name: str, n_rows: int | None, repeats: int, seed: int) -> list[Row]:
     Z.indices, Z.indptr = Z.indices.astype(np.int32), Z.indptr.astype(np.int32)  # for LIBLINEAR
     best = SDCASVC(tol=TIGHT, max_iter=10**5, random_state=seed).fit(X, y).dual_objective_
     settled, runs = {}, {}
-    for method, (models, with_constant) in contenders(len(y), seed).items():
+    for method, (models, with_constant) in methods(len(y), seed).items():
         rows = Z if with_constant else X
         model = first_good(
             models,

@@ -84,7 +84,7 @@ def make_rows(n_rows: int, n_classes: int, seed: int) -> tuple[np.ndarray, np.nd
 
 
 def fit_once(task: argparse.Namespace) -> Row:
-    """Fit, and tell seconds, epochs, and how much memory that took beyond the rows."""
+    """Fit; return seconds, epochs, and how much memory that took beyond the rows."""
     X, y = make_rows(task.rows, task.classes, task.seed)
     model = LocallyLinearSVC(
         "auto" if task.anchors == "auto" else int(task.anchors),

@@ -107,13 +107,15 @@ def restamp() -> None:
     digest of the plan has changed. The names in ``results.csv`` must have been changed too.
     """
     for name in measured_tables():
-        folder, digests = ResultsFolder(TABLES / name), {}
-        for cell in load_table(name).cells():
-            digests[cell.key] = cell.digest
-        folder.write(
+        folder = ResultsFolder(TABLES / name)
+        digests = {cell.key: cell.digest for cell in load_table(name).cells()}
+        results = folder.read()
+        stamped = [
             one if one.plan == TRACKED else replace(one, plan=digests.get(one.key, one.plan))
-            for one in folder.read()
-        )
+            for one in results
+        ]
+        if stamped != results:
+            folder.write(stamped)
 
 
 # ---- pictures ------------------------------------------------------------------------------------

@@ -2,17 +2,17 @@
 Landmarks and clusters: XOR and a spiral
 ========================================
 
-:class:`~hyperlocal.LandmarkSVC` gives each cluster its own linear model on the same few landmarks,
-and one bias to all. How many clusters it needs depends on how often the boundary turns: XOR is
-solved by four, a spiral among noise takes many. Both are examples of the L3-SVM paper.
+:class:`~hyperlocal.papers.LandmarkSVC` gives each cluster its own linear model on the same few
+landmarks, and one bias to all. How many clusters it needs depends on how often the boundary turns:
+XOR is solved by four, a spiral among noise takes many. Both are examples of the L3-SVM paper.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.svm import SVC, LinearSVC
 
-from hyperlocal import LandmarkSVC
 from hyperlocal.datasets import make_spiral, make_xor
+from hyperlocal.papers import LandmarkSVC
 from hyperlocal.plots import BoundaryDisplay
 
 
@@ -27,9 +27,9 @@ def compare(make, models):
         ax.set_title(f"{title}\n{model.score(*test):.1%} of test rows", fontsize=10)
 
 
-def landmarks(n_clusters, **options):
+def landmarks(n_anchors, **options):
     """A model with ten landmarks and the given number of clusters."""
-    return LandmarkSVC(n_clusters, n_landmarks=10, random_state=0, **options)
+    return LandmarkSVC(n_anchors, n_landmarks=10, random_state=0, **options)
 
 
 # %%
@@ -54,7 +54,7 @@ compare(
     {
         "L3-SVM, 10 clusters": landmarks(10),
         "L3-SVM, 100 clusters": landmarks(100),
-        "100 soft clusters": landmarks(100, soft_clusters=True),
+        "100 soft clusters": landmarks(100, coding="soft"),
         "RBF SVM": SVC(C=10, gamma=10),
     },
 )

@@ -1,18 +1,25 @@
-"""The code in the pages runs, and what they say of all estimators is true."""
+"""The code in the pages runs, and their lists of names are complete."""
 
 from __future__ import annotations
 
 import doctest
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import hyperlocal
+import hyperlocal.linear
+import hyperlocal.papers
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted((DOCS / "guide").glob("*.md"))]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+# Pages and examples that import a module within a room for now. The list only becomes shorter.
+NOT_YET = {"docs/command_line.md"}
+ANY_BLOCK = re.compile(r"^```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
 BLOCK = re.compile(r"^```(python|pycon)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -42,26 +49,54 @@ def run_session(text: str, names: dict[str, object], place: str) -> None:
     assert runner.failures == 0, f"{place} prints something else"
 
 
+def imported_modules(text: str) -> list[str]:
+    """Names of our modules that are imported in lines of code, prompts or not."""
+    return re.findall(r"^(?:>>> |\.\.\. )?\s*(?:from|import) (hyperlocal[\w.]*)", text, re.M)
+
+
+@pytest.mark.parametrize("page", [*PAGES, *EXAMPLES], ids=lambda page: page.stem)
+def test_imports_are_public(page: Path) -> None:
+    """Pages and examples import from the package and its rooms, never from modules within."""
+    text = page.read_text(encoding="utf-8")
+    if page.suffix == ".md":
+        text = "\n".join(ANY_BLOCK.findall(text))
+    deep = [
+        name
+        for name in imported_modules(text)
+        if name.count(".") > 1 or any(part.startswith("_") for part in name.split("."))
+    ]
+    known = page.relative_to(ROOT).as_posix() in NOT_YET
+    assert bool(deep) == known, f"{deep}; a page that imports public names is not in NOT_YET"
+
+
 def test_reference_lists_every_public_name() -> None:
     """No public name is missing from the API reference."""
     listed = (DOCS / "api.rst").read_text(encoding="utf-8").split()
     assert set(hyperlocal.__all__) <= set(listed)
 
 
+def public_classifiers() -> dict[str, type]:
+    """The classifiers that users import, by name."""
+    shelves = (hyperlocal, hyperlocal.papers, hyperlocal.linear)
+    return {
+        name: getattr(shelf, name) for shelf in shelves for name in shelf.__all__ if "SVC" in name
+    }
+
+
 def test_table_of_abilities_is_true() -> None:
-    """What the guide says a classifier has, it has, and the guide lists every classifier."""
+    """The guide lists every classifier, with the methods that it has."""
     page = (DOCS / "methods.md").read_text(encoding="utf-8")
     table = re.findall(r"^\| `(\w+)` \| [✓–] \| ([✓–])[^|]*\| ([✓–])[^|]*\| ([✓–])", page, re.M)
     methods = ("explain", "predict_proba", "partial_fit")
-    told = {name: [mark == "✓" for mark in marks] for name, *marks in table}
-    true = {name: [has(name, method) for method in methods] for name in told}
-    assert told == true
-    assert set(told) == {name for name in hyperlocal.__all__ if "SVC" in name}
+    listed = {name: [mark == "✓" for mark in marks] for name, *marks in table}
+    assert listed == {
+        name: [has(classifier(), method) for method in methods]
+        for name, classifier in public_classifiers().items()
+    }
 
 
-def has(name: str, method: str) -> bool:
-    """Whether an estimator has a method, with the arguments that bring it."""
-    model = getattr(hyperlocal, name)()
-    wanted = {"loss": "log", "solver": "sgd", "anchor_solver": "sgd"}
+def has(model: Any, method: str) -> bool:
+    """Whether an estimator has a method, with the parameters that enable it."""
+    wanted = {"loss": "log", "solver": "sgd"}
     model.set_params(**{key: wanted[key] for key in wanted.keys() & model.get_params().keys()})
     return hasattr(model, method)

@@ -5,8 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import chi2_kernel, polynomial_kernel, rbf_kernel
 
-from hyperlocal import kernels
-from hyperlocal.kernels import Kernel, check_precomputed, fit_kernel
+from hyperlocal.kernels import Kernel, check_kernel, check_precomputed, gamma_value, make_kernel
 from reference.problems import TOLERANCE, every_storage, stored
 
 A = np.random.default_rng(0).random((7, 4)) * (np.random.default_rng(1).random((7, 4)) < 0.7)
@@ -21,38 +20,44 @@ EXPECTED = {
 
 
 @every_storage
-@pytest.mark.parametrize("kind", EXPECTED)
+@pytest.mark.parametrize("name", EXPECTED)
 @pytest.mark.parametrize("widest", [4096, 0])
-def test_values(monkeypatch, dtype, storage, kind, widest):
-    """Every kernel has its values for every storage, and a constant may be added."""
-    monkeypatch.setattr(kernels, "WIDEST_WRITTEN_OUT", widest)
-    kernel = Kernel(kind, gamma=0.5, degree=2, coef0=1.5, constant=0.25)
-    values = kernel(stored(A, dtype, storage), stored(B, dtype, storage))
+def test_values(dtype, storage, name, widest):
+    """Every kernel has its values for every storage, whether or not sparse rows are made dense."""
+    kernel = Kernel(name, gamma=0.5, degree=2, coef0=1.5)
+    values = kernel.values(
+        stored(A, dtype, storage), stored(B, dtype, storage), widest_dense=widest
+    )
     assert values.dtype == dtype
     assert isinstance(values, np.ndarray)
-    np.testing.assert_allclose(values, EXPECTED[kind] + 0.25, rtol=10 * TOLERANCE[dtype])
+    tolerance = 10 * TOLERANCE[dtype]
+    np.testing.assert_allclose(values, EXPECTED[name], rtol=tolerance, atol=tolerance)
 
 
 def test_gaussian_distances_keep_their_digits():
     """Rows far from zero, in single precision, still have the right Gaussian kernel."""
     X = (A + 1000).astype(np.float32)
-    kernel = fit_kernel("rbf", 1.0, 3, 1.0, X)
-    np.testing.assert_allclose(kernel(X, X), rbf_kernel(X.astype(float), gamma=1.0), atol=1e-3)
+    kernel = make_kernel("rbf", 1.0, 3, 1.0, X)
+    np.testing.assert_allclose(
+        kernel.values(X, X), rbf_kernel(X.astype(float), gamma=1.0), atol=1e-3
+    )
 
 
 @pytest.mark.parametrize("storage", ["dense", "csr"])
-def test_gamma_scale(storage):
-    """ "scale" is scikit-learn's; χ² has 1; constant rows have 1."""
+def test_gamma(storage):
+    """ "scale" and "auto" are scikit-learn's; χ² and constant rows have a scale of 1."""
     X = stored(A, "float64", storage)
-    assert fit_kernel("rbf", "scale", 3, 1.0, X).gamma == pytest.approx(1 / (4 * A.var()))
-    assert fit_kernel("chi2", "scale", 3, 1.0, X).gamma == 1
-    assert fit_kernel("rbf", "scale", 3, 1.0, X * 0).gamma == 1
+    assert make_kernel("rbf", "scale", 3, 1.0, X).gamma == pytest.approx(1 / (4 * A.var()))
+    assert gamma_value("scale", "chi2", X) == 1
+    assert gamma_value("scale", "rbf", X * 0) == 1
+    assert gamma_value("auto", "rbf", X) == 0.25
+    assert gamma_value(3, "rbf", X) == 3.0
 
 
 def test_functions():
     """A function of two sets of rows is a kernel; what it returns is checked."""
-    kernel = fit_kernel(lambda a, b: (a @ b.T) ** 2, 1.0, 3, 1.0, A)
-    np.testing.assert_allclose(kernel(A, B), (A @ B.T) ** 2)
+    kernel = make_kernel(lambda a, b: (a @ b.T) ** 2, 1.0, 3, 1.0, A)
+    np.testing.assert_allclose(kernel.values(A, B), (A @ B.T) ** 2)
     for bad, message in [
         (lambda a, b: a @ b.T + np.arange(len(b)), "symmetric"),
         (lambda a, b: np.full((len(a), len(b)), np.nan), "NaN"),
@@ -60,14 +65,14 @@ def test_functions():
         (lambda a, b: np.ones((len(b), 3)), "shape"),
     ]:
         with pytest.raises(ValueError, match=message):
-            fit_kernel(bad, 1.0, 3, 1.0, A)
+            make_kernel(bad, 1.0, 3, 1.0, A)
 
 
 def test_histograms_are_not_negative():
     """Kernels of histograms refuse negative features."""
     for kind in ("chi2", "intersection"):
         with pytest.raises(ValueError, match="Negative values"):
-            fit_kernel(kind, 1.0, 3, 1.0, A - 1)
+            make_kernel(kind, 1.0, 3, 1.0, A - 1)
 
 
 def test_precomputed_matrices():
@@ -81,3 +86,25 @@ def test_precomputed_matrices():
     ]:  # fmt: skip
         with pytest.raises(ValueError, match=message):
             check_precomputed(bad)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (("cosine", "scale", 3), ValueError, "kernel must be one of"),
+        ((None, "scale", 3), ValueError, "kernel"),
+        ((dict, "scale", 3), ValueError, "kernel"),
+        (("rbf", "local", 3), ValueError, "gamma"),
+        (("rbf", -1.0, 3), ValueError, "gamma"),
+        (("rbf", None, 3), TypeError, "gamma"),
+        (("poly", "scale", 0), ValueError, "degree"),
+        (("poly", "scale", 1.5), TypeError, "degree"),
+        (("poly", "scale", 2, -1.0), ValueError, "coef0"),
+    ],
+    ids=str,
+)
+def test_bad_arguments(arguments, error, message):
+    """An argument that makes no sense is named."""
+    with pytest.raises(error, match=message):
+        check_kernel(*arguments)
+    check_kernel(np.dot, "auto", 3)

@@ -2,14 +2,17 @@
 
 The methods are those of :data:`hyperlocal.compare.METHODS`, and those that only the tables need.
 Settings are plain numbers and words under the names of ``set_params``. Estimators use one thread,
-so that seconds of different methods can be compared. Three settings are common to all:
+so that seconds of different methods can be compared. Four settings are common to all:
 ``standardized`` scales the features before the estimator, ``components`` puts so many principal
-components before it (both count as part of its time), and a name that ends in ``_times_scale``,
-such as ``gamma_times_scale``, gives a kernel's γ in units of scikit-learn's "scale".
+components before it (both count as part of its time), a name that ends in ``_times_scale``, such as
+``gamma_times_scale``, gives a kernel's γ in units of scikit-learn's "scale", and one that ends in
+``_times_log2``, such as ``n_neighbors_times_log2``, a size in units of log2 of the number of rows.
 """
 
 from __future__ import annotations
 
+import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +26,7 @@ from hyperlocal.compare import Method, Package
 
 Settings = dict[str, Any]
 IN_UNITS_OF_SCALE = "_times_scale"
+IN_UNITS_OF_LOG2 = "_times_log2"
 SOLVERS = {"squared_hinge": 1, "hinge": 3}  # the dual ones, as LIBLINEAR numbers them
 
 
@@ -75,7 +79,14 @@ def make_estimator(method: Method, settings: Settings, X: np.ndarray, seed: int)
         steps.append(PCA(n_components, svd_solver="covariance_eigh", random_state=seed))
     for name in [name for name in settings if name.endswith(IN_UNITS_OF_SCALE)]:
         settings[name.removesuffix(IN_UNITS_OF_SCALE)] = settings.pop(name) * _scale(X)
+    for name in [name for name in settings if name.endswith(IN_UNITS_OF_LOG2)]:
+        size = partial(_times_log2, settings.pop(name))
+        settings[name.removesuffix(IN_UNITS_OF_LOG2)] = size
     return make_pipeline(*steps, method.make(seed, 1).set_params(**settings))
+
+
+def _times_log2(factor: float, n_rows: int) -> float:
+    return factor * math.log2(n_rows)
 
 
 def _scale(X: np.ndarray) -> float:

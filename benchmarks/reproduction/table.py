@@ -33,7 +33,7 @@ class SetPlan:
     data: str | None = None  #: the data set, if it is not of this name
     preparation: str = "standardize"
     train_share: float | None = None  #: cut anew in each repeat; None: the standard test part
-    positive: int | None = None  #: a label to tell from all others
+    positive: int | None = None  #: the label of the first class; all others are the second
     validation: str = "shuffled"  #: folds of shuffled rows, or "blocks" of a series
     repeats: int = 1
     tune_rows: int = 3_000  #: rows for the first round of choosing, all candidates

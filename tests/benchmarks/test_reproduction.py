@@ -109,10 +109,19 @@ def test_standardized_rows():
 
 def test_settings_of_nested_estimators():
     """Settings have the names of set_params: two underscores lead to an estimator inside."""
-    settings = {"first_look__C": 2, "first_look__tol": 0.3, "C": 5, "tol": 0.01}
+    settings = {"first_look__C": 2, "first_look__tol": 0.3, "second_look__C": 5, "low_margin": 0.5}
     model = make_estimator(METHODS["second-look"], settings, np.eye(2), 0)[-1]
     assert (model.first_look.C, model.first_look.tol) == (2, 0.3)
-    assert (model.C, model.tol) == (5, 0.01)
+    assert (model.second_look.C, model.low_margin) == (5, 0.5)
+
+
+def test_sizes_of_neighborhoods_in_units_of_the_logarithm():
+    """The papers' k is a function of the number of rows, which may be nested, too."""
+    model = make_estimator(METHODS["neighborhood"], {"n_neighbors_times_log2": 5}, np.eye(2), 0)[-1]
+    assert model.n_neighbors(1024) == 50
+    settings = {"second_look__n_neighbors_times_log2": 4}
+    model = make_estimator(METHODS["second-look"], settings, np.eye(2), 0)[-1]
+    assert model.second_look.n_neighbors(1024) == 40
 
 
 def test_settings_in_units_of_scale_may_be_nested():

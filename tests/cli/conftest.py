@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from cli.models import QUICK
+from hyperlocal.cli import main
 from hyperlocal.datasets import make_banana
 
 
@@ -28,3 +30,10 @@ def cats_csv(tmp_path):
         "weight,fur,age,tame\n" + "".join(f"{w:.3f},{f},{a:.3f},{t}\n" for w, f, a, t in rows)
     )
     return str(path)
+
+
+@pytest.fixture
+def cats_model(cats_csv, tmp_path):
+    path = str(tmp_path / "cats.skops")
+    assert main(["fit", cats_csv, "--target", "tame", "--output", path, *QUICK]) == 0
+    return path

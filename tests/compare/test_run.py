@@ -103,13 +103,13 @@ def test_sparse_rows_stay_sparse(sparse_banana):
     ],
 )
 def test_unfit_data_is_refused(X, y, message):
-    """Data on which classifiers cannot be compared are refused by name, with the reason."""
+    """Data that cannot be compared on raise an error with their name and the reason."""
     with pytest.raises(ValueError, match=f"odd: .*{message}"):
         prepare(Dataset("odd", np.array(X), np.array(y)))
 
 
 def test_test_size_must_be_a_fraction(banana):
-    """A test size outside of (0, 1) is refused."""
+    """A test size outside of (0, 1) is an error."""
     with pytest.raises(ValueError, match="test_size must be between 0 and 1; got 2"):
         prepare(banana, test_size=2)
 
@@ -180,7 +180,7 @@ def test_non_convergence_is_a_note(banana):
 
 
 def test_failure_is_a_note(banana):
-    """An estimator that refuses the data leaves the others alone."""
+    """An estimator that raises leaves the others to be measured."""
 
     def act():
         raise ValueError("cannot do this\nand more")

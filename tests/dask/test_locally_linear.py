@@ -187,7 +187,7 @@ def test_a_fitted_model_travels_without_its_client(client):
     ("estimator", "grid"),
     [
         (LocallyLinearSVC(8, random_state=0), {"C": [0.3, 3.0]}),
-        (NeighborhoodSVC(), {"k": [2, 4]}),
+        (NeighborhoodSVC(), {"n_neighbors": [10, 20]}),
     ],
     ids=repr,
 )

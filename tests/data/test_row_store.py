@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hyperlocal.data.row_store import (
-    MOST_NEIGHBOURS,
+    MOST_ADJACENT,
     NumberFile,
     count_rows,
     deal_chunks,
@@ -69,4 +69,4 @@ def test_blocks_are_a_partition(n_rows, block_rows, seed):
     blocks = deal_chunks(n_rows, block_rows, np.random.default_rng(seed))
     rows = np.concatenate([np.arange(*chunk) for block in blocks for chunk in block])
     assert np.array_equal(np.sort(rows), np.arange(n_rows))
-    assert max(map(count_rows, blocks)) <= block_rows + min(MOST_NEIGHBOURS, block_rows)
+    assert max(map(count_rows, blocks)) <= block_rows + min(MOST_ADJACENT, block_rows)

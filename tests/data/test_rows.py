@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from hyperlocal.data.rows import core_rows, quadratic_width, take_rows
+from hyperlocal.data.rows import core_rows, quadratic_width, stored_as, take_rows
 from reference.problems import TOLERANCE, every_map, every_storage, make_rows
 from reference.rows import group_sums, quadratic_map, written_out
 
@@ -160,3 +160,15 @@ def test_take_rows_keeps_the_storage(dtype, storage):
     assert taken.dtype == X.dtype
     np.testing.assert_array_equal(written_out(taken), written_out(X)[[3, 1]])
     assert storage == "csr" or (taken.flags.c_contiguous and not np.shares_memory(taken, X))
+
+
+@every_storage
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_rows_change_their_storage(dtype, storage, is_sparse):
+    """Numbers stay as they are; rows that are stored so already are not copied."""
+    X = make_rows("float32", storage)
+    found = stored_as(X, dtype, is_sparse)
+    assert sp.issparse(found) == is_sparse
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(written_out(found), written_out(X))
+    assert stored_as(found, dtype, is_sparse) is found

@@ -14,7 +14,8 @@ from estimator_table import (
 from sklearn.base import BaseEstimator
 
 import hyperlocal
-from hyperlocal import LocalCoder, LocallyLinearSVC, SupervisedAnchorSVC
+from hyperlocal import LocallyLinearSVC, SupervisedAnchorSVC
+from hyperlocal.preprocessing import LocalCoder
 
 ESTIMATORS = [one for shelf in public_estimators().values() for one in shelf]
 

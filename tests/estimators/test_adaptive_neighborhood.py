@@ -11,7 +11,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from estimators.data import make_data
-from hyperlocal import MEGM, AdaptiveNeighborhoodSVC, NeighborhoodSVC
+from hyperlocal import NeighborhoodSVC
+from hyperlocal.papers import AdaptiveNeighborhoodSVC
+from hyperlocal.preprocessing import MEGM
 
 
 def make_noisy(n_rows=300, n_noise=8, seed=0):
@@ -80,7 +82,7 @@ def test_sparse_rows():
     assert agree.mean() > 0.97
 
 
-def test_kept_models_and_lists_work_in_the_learned_space():
+def test_cached_models_and_sequences_work_in_the_learned_space():
     """Everything that local SVMs offer is there."""
     X, y = make_noisy(600)
     for options in ({"cache_neighborhoods": True}, {"n_neighbors": [5, 20]}):
@@ -110,7 +112,7 @@ def test_copies_predict_alike():
 
 
 def test_a_metric_per_query_stretches_along_the_boundary():
-    """Where one direction matters and many do not, DANN errs less than plain neighbours."""
+    """Where one direction matters and many do not, DANN errs less than plain neighbors."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((600, 6))
     y = (X[:, 0] > 0).astype(int)
@@ -122,7 +124,7 @@ def test_a_metric_per_query_stretches_along_the_boundary():
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", lambda A, B: A @ B.T])
 def test_every_kernel_works_per_query(kernel):
-    """All kernels and a list of sizes work with a metric per query."""
+    """All kernels and a sequence of sizes work with a metric per query."""
     X, y = make_data(3, n_rows=160)
     fitted = AdaptiveNeighborhoodSVC([5, 15], metric="dann", kernel=kernel).fit(X[:80], y[:80])
     assert fitted.score(X[80:], y[80:]) > 0.6

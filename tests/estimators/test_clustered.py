@@ -6,13 +6,13 @@ from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
 
 from estimators.data import make_data
-from hyperlocal import ClusteredSVC
+from hyperlocal.papers import ClusteredSVC
 
 PRECISE = {"tol": 1e-8, "max_iter": 200_000, "random_state": 0}
 
 
 def own_cluster(model, X):
-    return ((X[:, None] - model.cluster_centers_) ** 2).sum(axis=2).argmin(axis=1)
+    return ((X[:, None] - model.anchors_) ** 2).sum(axis=2).argmin(axis=1)
 
 
 def original_objective(model, X, y, w, local, loss):
@@ -82,7 +82,7 @@ def test_a_linear_svm_on_explicit_features(n_classes, loss):
 
 
 def test_extreme_penalties():
-    """A free global model makes one linear SVM of all; a dear one makes clusters independent."""
+    """A small λ makes one linear SVM of all clusters; a large one makes them independent."""
     X, y = make_data()
     shared = ClusteredSVC(4, global_penalty=1e-6, C=1e-6, **PRECISE).fit(X, y)
     assert shared.coef_.std(axis=0).max() < 1e-3 * np.abs(shared.global_coef_).max()

@@ -11,12 +11,12 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 from estimators.data import Recorder, interrupt, make_data, make_ring
-from hyperlocal import ClusteredSVC, LandmarkSVC, ProfileSVC
 from hyperlocal.export.sizes import count_numbers
+from hyperlocal.papers import ClusteredSVC, LandmarkSVC, ProfileSVC
 
 MODELS = {
     "landmarks": lambda **options: LandmarkSVC(random_state=0, **options),
-    "soft": lambda **options: LandmarkSVC(random_state=0, soft_clusters=True, **options),
+    "soft": lambda **options: LandmarkSVC(random_state=0, coding="soft", **options),
     "smooth": lambda **options: LandmarkSVC(random_state=0, smoothing=1.0, **options),
     "stages": lambda **options: LandmarkSVC(
         random_state=0, n_stages=2, keep_if_better=False, **options
@@ -56,13 +56,13 @@ def test_every_kind_of_rows(make, n_classes, dtype, convert):
 def test_what_a_linear_model_cannot(make):
     """A ring around a disc is learned."""
     X, y = make_ring()
-    fitted = make(n_clusters=12, C=1.0).fit(X[:200], y[:200])
+    fitted = make(n_anchors=12, C=1.0).fit(X[:200], y[:200])
     assert fitted.score(X[200:], y[200:]) > 0.85
 
 
 @every_model
 def test_labels_of_any_kind(make):
-    """Predictions are labels as given; a positive score speaks for the second."""
+    """Predictions are labels as given; a positive score predicts the second."""
     X, y = make_data()
     fitted = make().fit(X, np.array(["no", "yes"])[y])
     np.testing.assert_array_equal(
@@ -75,8 +75,8 @@ def test_labels_of_any_kind(make):
 def test_one_row_per_class(make, n_rows):
     """The smallest training sets there are, in one cluster or one each."""
     X, y = np.eye(n_rows, 3) * 2, np.arange(n_rows)
-    for n_clusters in ("auto", 1, n_rows):
-        assert make(n_clusters=n_clusters).fit(X, y).predict(X).shape == (n_rows,)
+    for n_anchors in ("auto", 1, n_rows):
+        assert make(n_anchors=n_anchors).fit(X, y).predict(X).shape == (n_rows,)
     profile = ProfileSVC(n_rows, balance=0.0, random_state=0).fit(X, y)
     np.testing.assert_array_equal(profile.predict(X), y)
 
@@ -85,27 +85,27 @@ def test_one_row_per_class(make, n_rows):
 def test_more_clusters_than_rows(make):
     """As many clusters as distinct rows are used, with a warning."""
     X, y = make_data(n_rows=20)
-    with pytest.warns(UserWarning, match="n_clusters=30 is larger than .*20 clusters are used"):
-        fitted = make(n_clusters=30).fit(X, y)
-    assert len(fitted.cluster_centers_) <= 20
+    with pytest.warns(UserWarning, match="n_anchors=30 is larger than .*20 anchors are used"):
+        fitted = make(n_anchors=30).fit(X, y)
+    assert len(fitted.anchors_) <= 20
 
 
 @every_model
 def test_clusters_of_one_class(make):
-    """Clusters that have one class only answer with it, at least where their rows are."""
+    """A cluster that has one class only predicts it, at least where its rows are."""
     rng = np.random.default_rng(0)
     centres = np.array([[0, 0], [9, 0], [0, 9], [9, 9]])
     which = np.arange(80) % 4
     X, y = centres[which] + rng.normal(size=(80, 2)), np.array([0, 1, 1, 0])[which]
     X -= X.mean(axis=0)
-    fitted = make(n_clusters=4).fit(X, y)
-    assert len(fitted.cluster_centers_) == 4
+    fitted = make(n_anchors=4).fit(X, y)
+    assert len(fitted.anchors_) == 4
     assert fitted.score(X, y) == 1
 
 
 @every_model
 def test_rows_that_are_all_equal(make):
-    """Contradicting rows at one place are no harm."""
+    """Equal rows with different labels raise nothing and give finite predictions."""
     assert np.isfinite(make().fit(np.ones((20, 3)), np.arange(20) % 2).predict(np.eye(3))).all()
 
 
@@ -148,9 +148,9 @@ def test_the_order_of_rows_does_not_matter(make):
 def test_automatic_C_does_not_depend_on_scale(scale):
     """Rows and constant times any number give the same model."""
     X, y = make_data()
-    options = {"clusters": X[:4], "tol": 1e-6, "max_iter": 100_000, "random_state": 0}
+    options = {"anchors": X[:4], "tol": 1e-6, "max_iter": 100_000, "random_state": 0}
     plain = ClusteredSVC(**options).fit(X, y)
-    options |= {"clusters": X[:4] * scale, "intercept_scaling": scale}
+    options |= {"anchors": X[:4] * scale, "intercept_scaling": scale}
     scaled = ClusteredSVC(**options).fit(X * scale, y)
     assert scaled.C_ * scale**2 == pytest.approx(plain.C_)
     np.testing.assert_allclose(
@@ -226,14 +226,15 @@ def test_local_weights_are_exact(make, convert):
     """Weights times features plus intercept is the score."""
     X, y = make_data(3)
     fitted = make(intercept_scaling=1.5).fit(convert(X), y)
-    rows = X if fitted._feature_map.explains_input else fitted._feature_map.mapped(X)
+    feature_map = fitted.model_.feature_map
+    rows = X if feature_map.explains_input else feature_map.mapped(X)
     scores = np.einsum("ncd,nd->nc", fitted.local_coef(convert(X)), rows)
     scores = scores + fitted.local_intercept(convert(X))
     np.testing.assert_allclose(scores, fitted.decision_function(convert(X)), atol=1e-9)
 
 
 def test_frames_name_their_features():
-    """Explanations of linear projections speak of the input's features, those of the RBF do not."""
+    """Explanations of linear projections name the input's features, those of the RBF do not."""
     X, y = make_data()
     frame = pd.DataFrame(X, columns=list("abcde"))
     fitted = MODELS["stages"]().fit(frame, y)
@@ -245,7 +246,7 @@ def test_frames_name_their_features():
 
 @pytest.mark.parametrize("make", [MODELS[name] for name in sorted(KERNELS)])
 def test_kernels_have_no_weights(make):
-    """Where there is a kernel there are no weights, and the model says so."""
+    """Where there is a kernel, asking for weights raises an error with the remedy."""
     X, y = make_data()
     fitted = make().fit(X, y)
     assert not hasattr(fitted, "coef_")
@@ -267,7 +268,7 @@ def test_a_short_run_warns(make):
 
 @every_linear_model
 def test_progress_goes_to_stderr(make, capfd):
-    """``verbose`` tells of epochs."""
+    """``verbose=2`` writes each epoch to stderr and nothing to stdout."""
     make(verbose=2).fit(*make_data())
     out, err = capfd.readouterr()
     assert out == ""
@@ -306,18 +307,31 @@ def test_probabilities(make):
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     np.testing.assert_array_equal(fitted.classes_[probabilities.argmax(axis=1)], fitted.predict(X))
     assert not hasattr(make(), "predict_proba")
-    assert not hasattr(make(), "partial_fit")
+
+
+@every_model
+def test_no_online_updates(make):
+    """There is no ``partial_fit``, as for every attribute that a class does not have."""
+    with pytest.raises(AttributeError, match="object has no attribute 'partial_fit'"):
+        make().partial_fit  # noqa: B018
+
+
+@every_linear_model
+def test_sharpness_of_the_gate(make):
+    """``beta_`` is there where the gate has one."""
+    fitted = make().fit(*make_data())
+    assert hasattr(fitted, "beta_") == (getattr(fitted, "coding", "hard") == "soft")
 
 
 @pytest.mark.parametrize("Classifier", [LandmarkSVC, ClusteredSVC])
 def test_clusters_of_any_clusterer(Classifier):
     """Clusters may come from a scikit-learn clusterer or be given."""
     X, y = make_data()
-    for clusters in (KMeans(5, n_init=1, random_state=0), X[:5]):
-        fitted = Classifier(clusters=clusters, random_state=0).fit(X, y)
-        assert fitted.cluster_centers_.shape == (5, 5)
+    for anchors in (KMeans(5, n_init=1, random_state=0), X[:5]):
+        fitted = Classifier(anchors=anchors, random_state=0).fit(X, y)
+        assert fitted.anchors_.shape == (5, 5)
         assert fitted.score(X, y) > 0.8
-    search = GridSearchCV(fitted, {"clusters": ["kmeans", X[:4]], "C": ["auto", 1.0]}, cv=2)
+    search = GridSearchCV(fitted, {"anchors": ["kmeans", X[:4]], "C": ["auto", 1.0]}, cv=2)
     assert search.fit(X, y).best_score_ > 0.7
 
 
@@ -325,7 +339,7 @@ def test_clusters_of_any_clusterer(Classifier):
 @pytest.mark.parametrize(
     ("name", "value", "error"),
     [
-        ("n_clusters", 0, ValueError),
+        ("n_anchors", 0, ValueError),
         ("C", 0, ValueError),
         ("C", "small", ValueError),
         ("C", None, TypeError),

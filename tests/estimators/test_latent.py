@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from estimators.data import make_data
-from hyperlocal import LatentLocallyLinearSVC
 from hyperlocal.estimators.latent import dual_exponent
+from hyperlocal.papers import LatentLocallyLinearSVC
 from reference import latent as reference
 
 
-def model(n_models=5, **options):
+def model(n_anchors=5, **options):
     """A small model with a seed."""
-    given = {"alpha": 1e-3, "random_state": 0, "max_iter": 5, **options}
-    return LatentLocallyLinearSVC(n_models, **given)
+    given = {"C": 11.0, "random_state": 0, "max_iter": 5, **options}
+    return LatentLocallyLinearSVC(n_anchors, **given)
 
 
 def class_scores(fitted, X, q):
@@ -57,7 +57,7 @@ def test_one_model_without_limit():
     np.testing.assert_allclose(fitted.decision_function(X), np.maximum(linear, 0), atol=1e-12)
 
 
-def test_explanations_name_the_models_that_speak():
+def test_explanations_name_the_active_models():
     """The models named are those of the predicted class with a positive product."""
     X, y = make_data()
     fitted = model().fit(X, y)

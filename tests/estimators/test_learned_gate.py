@@ -12,15 +12,18 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 from estimators.data import Recorder, interrupt, make_data, make_ring
-from hyperlocal import LatentLocallyLinearSVC, LocalDeepSVC
-from hyperlocal.solvers import latent, visits
-from hyperlocal.solvers import trees as local_deep
+from hyperlocal.estimators import latent, learned_gate, local_deep
+from hyperlocal.papers import LatentLocallyLinearSVC, LocalDeepSVC
+from hyperlocal.runtime.threads import Workers
+from hyperlocal.solvers import latent as latent_solver
+from hyperlocal.solvers import trees as tree_solver
+from hyperlocal.solvers import visits
 
 CLASSIFIERS = {
     "tree": (LocalDeepSVC, {"depth": 2}),
     "shared tree": (LocalDeepSVC, {"depth": 2, "share_tree": True}),
-    "latent": (LatentLocallyLinearSVC, {"n_models": 6}),
-    "latent p=∞": (LatentLocallyLinearSVC, {"n_models": 6, "p": np.inf}),
+    "latent": (LatentLocallyLinearSVC, {"n_anchors": 6}),
+    "latent p=∞": (LatentLocallyLinearSVC, {"n_anchors": 6, "p": np.inf}),
 }
 every_model = pytest.mark.parametrize("name", CLASSIFIERS)
 
@@ -28,7 +31,7 @@ every_model = pytest.mark.parametrize("name", CLASSIFIERS)
 def model(name, **options):
     """A small model with a seed; everything is given, so nothing is chosen."""
     Classifier, given = CLASSIFIERS[name]
-    return Classifier(**{**given, "alpha": 1e-3, "max_iter": 5, "random_state": 0, **options})
+    return Classifier(**{**given, "C": 11.0, "max_iter": 5, "random_state": 0, **options})
 
 
 # Explanations -------------------------------------------------------------------------------------
@@ -55,7 +58,7 @@ def test_local_weights_are_exact(name, n_classes, convert, dtype):
 @every_model
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_explanations_add_up(name, n_classes):
-    """Contributions sum to the scores; the models that spoke are named."""
+    """Contributions sum to the scores; the active models are named."""
     X, y = make_data(n_classes)
     fitted = model(name).fit(X, y)
     for row in X[:5]:
@@ -84,7 +87,7 @@ def test_fitted_weights_have_the_library_s_shape(name):
 def test_the_same_bits_for_any_number_of_threads(name, n_classes):
     """Training and prediction do not depend on ``n_jobs``."""
     X, y = make_data(n_classes)
-    one, three = (model(name, n_jobs=n_jobs, alpha="auto").fit(X, y) for n_jobs in (1, 3))
+    one, three = (model(name, n_jobs=n_jobs, C="auto").fit(X, y) for n_jobs in (1, 3))
     np.testing.assert_array_equal(one.coef_, three.coef_)
     np.testing.assert_array_equal(one.decision_function(X), three.decision_function(X))
 
@@ -122,16 +125,17 @@ def test_class_weights_are_sample_weights(name):
 
 
 @every_model
-def test_predictions_do_not_depend_on_blocks(name, monkeypatch):
+def test_predictions_do_not_depend_on_blocks(name):
     """Scores and local weights are the same in small blocks of rows."""
     X, y = make_data(3)
     fitted = model(name).fit(X, y)
-    scores, coef = fitted.decision_function(X), fitted.local_coef(X)
-    monkeypatch.setattr("hyperlocal.estimators.learned_gate.ROWS_PER_PREDICTION_BLOCK", 7)
-    monkeypatch.setattr("hyperlocal.estimators.local_deep.NUMBERS_PER_EXPLANATION_BLOCK", 100)
-    monkeypatch.setattr("hyperlocal.estimators.latent.NUMBERS_PER_EXPLANATION_BLOCK", 100)
-    np.testing.assert_allclose(fitted.decision_function(X), scores, atol=1e-12)
-    np.testing.assert_allclose(fitted.local_coef(X), coef, atol=1e-12)
+    with Workers(2) as workers:
+        scores = fitted.model_.scores(X, workers, rows_per_block=7)
+        blocks = list(fitted.model_.local_rows(X, workers, numbers_per_block=100))
+    assert len(blocks) > 5
+    np.testing.assert_allclose(scores, fitted.decision_function(X), atol=1e-12)
+    coef = np.concatenate([block.coef for block in blocks])
+    np.testing.assert_allclose(coef, fitted.local_coef(X), atol=1e-12)
 
 
 @every_model
@@ -168,43 +172,78 @@ def test_one_row_per_class(name):
 
 @pytest.mark.parametrize("Classifier", [LocalDeepSVC, LatentLocallyLinearSVC])
 def test_defaults_bend_where_a_linear_svm_cannot(Classifier):
-    """Untuned models separate a disc from a ring; what was chosen is told."""
+    """Untuned models separate a disc from a ring; fitted attributes hold what was chosen."""
     X, y = make_ring(400)
     fitted = Classifier(random_state=0).fit(X[:250], y[:250])
     assert fitted.score(X[250:], y[250:]) > 0.93
-    assert fitted.alpha_ > 0
-    assert (fitted.depth_ if Classifier is LocalDeepSVC else fitted.n_models_) >= 1
+    assert fitted.C_ > 0
+    assert (fitted.depth_ if Classifier is LocalDeepSVC else fitted.n_anchors_) >= 1
 
 
 def test_given_settings_are_kept():
     """Nothing is tried where nothing is left open."""
     X, y = make_data()
     tree = model("tree", depth=np.int64(1)).fit(X, y)
-    assert (tree.depth_, tree.alpha_, tree.tree_.depth) == (1, 1e-3, 1)
-    latent = model("latent").fit(X, y)
-    assert (latent.n_models_, latent.alpha_) == (6, 1e-3)
+    assert (tree.depth_, tree.C_, tree.tree_.depth) == (1, 11.0, 1)
+    mixed = model("latent").fit(X, y)
+    assert (mixed.n_anchors_, mixed.C_) == (6, 11.0)
+
+
+@every_model
+def test_C_weighs_the_sum_of_losses(name):
+    """Rows of weight two with ``C`` are rows of weight one with ``2C``, to the last bit."""
+    X, y = make_data(3)
+    heavy = model(name, C=5.0).fit(X, y, sample_weight=np.full(90, 2.0))
+    light = model(name, C=10.0).fit(X, y)
+    np.testing.assert_array_equal(heavy.coef_, light.coef_)
+
+
+@pytest.mark.parametrize(("name", "module"), [("tree", local_deep), ("latent", latent)])
+def test_the_C_chosen_is_one_of_those_tried(name, module):
+    """``C_`` is ``1/(λN)`` with one of the penalties tried, N the weight of all rows."""
+    X, y = make_data(3)
+    fitted = model(name, C="auto").fit(X, y, sample_weight=np.full(90, 2.0))
+    penalties = np.array([*module.PENALTIES, module.FIRST_PENALTY])
+    assert np.isclose(1 / (fitted.C_ * 180), penalties).any()
 
 
 def test_choices_are_made_on_held_out_rows(monkeypatch):
-    """Settings are judged on rows they were not trained on, the close ones twice; the best wins."""
+    """Settings are evaluated on rows they were not trained on, the close ones twice."""
     X, y = make_data(n_rows=200)
     tried = []
 
-    def error(self, train, judge, settings, seed, workers):
-        chosen = {name: settings[name] for name in ("depth", "alpha")}
-        tried.append((repr(chosen), judge.X.tobytes()))
+    def error(self, train, test, settings, seed, workers):
+        tried.append((settings.depth, settings.penalty, test.X.tobytes()))
         rows = {row.tobytes() for row in train.X}
-        assert not any(row.tobytes() in rows for row in judge.X)
-        assert len(train.X) + len(judge.X) == 200
-        return (abs(settings["depth"] - 2) + abs(settings["alpha"] - 1e-4)) / 10
+        assert not any(row.tobytes() in rows for row in test.X)
+        assert len(train.X) + len(test.X) == 200
+        return (abs(settings.depth - 2) + abs(settings.penalty - 1e-4)) / 10
 
     monkeypatch.setattr(LocalDeepSVC, "_held_out_error", error)
     fitted = LocalDeepSVC(random_state=0, max_iter=2).fit(X, y)
-    assert (fitted.depth_, fitted.alpha_) == (2, 1e-4)
+    assert fitted.depth_ == 2
+    assert pytest.approx(1 / (1e-4 * 200)) == fitted.C_
     assert len(tried) == len(set(tried))
-    times = Counter(settings for settings, _ in tried)
-    assert times[repr({"depth": 2, "alpha": 1e-4})] == 2
-    assert times[repr({"depth": 1, "alpha": 1e-4})] == 1
+    times = Counter((depth, penalty) for depth, penalty, _ in tried)
+    assert times[2, 1e-4] == 2
+    assert times[1, 1e-4] == 1
+
+
+@every_model
+def test_trials_leave_the_estimator_alone(name, monkeypatch):
+    """While settings are tried, the estimator has no attribute more than before."""
+    fitted, seen = model(name, C="auto"), []
+    original = learned_gate.predicted_codes
+
+    def look(scores):
+        seen.append(set(vars(fitted)))
+        return original(scores)
+
+    monkeypatch.setattr(learned_gate, "predicted_codes", look)
+    before = {*vars(fitted), "n_features_in_"}
+    fitted.fit(*make_data())
+    assert len(seen) > 3
+    assert all({one for one in names if not one.startswith("_")} <= before for names in seen)
 
 
 @every_model
@@ -217,7 +256,7 @@ def test_few_rows_are_visited_often(name, monkeypatch):
         visited.append(n_rows * n_passes)
         return original(n_rows, n_passes, rng)
 
-    for module in (local_deep, latent):
+    for module in (tree_solver, latent_solver):
         monkeypatch.setattr(module, "repeated_order", count)
     X, y = make_data()
     assert model(name, max_iter=4).fit(X, y).n_iter_ == 4
@@ -276,19 +315,19 @@ def test_an_interrupted_fit_leaves_no_model(name):
         ("tree", "depth", "deep", TypeError),
         ("tree", "depth", 40, ValueError),
         ("tree", "share_tree", "yes", TypeError),
-        ("tree", "alpha", -1.0, ValueError),
-        ("tree", "alpha", None, TypeError),
+        ("tree", "C", 0.0, ValueError),
+        ("tree", "C", None, TypeError),
         ("tree", "max_iter", 0, ValueError),
         ("tree", "n_jobs", 0, ValueError),
         ("tree", "verbose", -1, ValueError),
         ("tree", "class_weight", "equal", ValueError),
-        ("latent", "n_models", 0, ValueError),
-        ("latent", "n_models", "many", TypeError),
+        ("latent", "n_anchors", 0, ValueError),
+        ("latent", "n_anchors", "many", TypeError),
         ("latent", "p", 1.0, ValueError),
         ("latent", "p", -np.inf, ValueError),
         ("latent", "p", np.nan, ValueError),
         ("latent", "p", "2", TypeError),
-        ("latent", "alpha", np.inf, ValueError),
+        ("latent", "C", np.inf, ValueError),
         ("latent", "max_iter", 10.5, TypeError),
     ],
     ids=str,

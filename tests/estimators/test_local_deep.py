@@ -1,17 +1,17 @@
-"""Tests of hyperlocal.estimators.local_deep and hyperlocal.gates.tree."""
+"""Tests of hyperlocal.estimators.local_deep: trees of gates, by hand along their paths."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from estimators.data import make_data, make_ring
-from hyperlocal import LocalDeepSVC
 from hyperlocal.estimators.local_deep import JITTERS
+from hyperlocal.papers import LocalDeepSVC
 
 
 def model(**options):
     """A small tree with a seed."""
-    return LocalDeepSVC(**{"depth": 3, "alpha": 1e-3, "random_state": 0, "max_iter": 10, **options})
+    return LocalDeepSVC(**{"depth": 3, "C": 11.0, "random_state": 0, "max_iter": 10, **options})
 
 
 def by_hand(tree, X):
@@ -58,22 +58,12 @@ def test_two_classes_have_one_tree():
 
 
 def test_explanations_name_the_path():
-    """The models that spoke are the nodes of the row's path, in the predicted class's tree."""
+    """The active models are the nodes of the row's path, in the predicted class's tree."""
     X, y = make_data(3)
     fitted = model().fit(X, y)
     explanation = fitted.explain(X[0])
     tree = fitted.tree_[int(explanation.prediction)]
     np.testing.assert_array_equal(explanation.anchors, tree.paths(X[:1])[0])
-
-
-def test_leaves_are_numbered_from_the_left():
-    """Leaves count from 0 to 2^depth − 1."""
-    X, y = make_ring(200)
-    tree = model().fit(X, y).tree_
-    leaves = tree.leaves(X)
-    assert leaves.min() >= 0
-    assert leaves.max() < 8
-    assert len(np.unique(leaves)) > 3
 
 
 def test_local_weights_are_those_of_the_path():

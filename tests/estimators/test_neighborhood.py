@@ -1,5 +1,6 @@
 """Tests of hyperlocal.estimators.neighborhood: NeighborhoodSVC from rows to labels."""
 
+import math
 import pickle
 import sys
 
@@ -14,10 +15,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from estimators.data import make_data, make_ring
-from hyperlocal import AdaptiveNeighborhoodSVC, NeighborhoodSVC
-from hyperlocal.estimators import neighborhood_base
-from hyperlocal.neighbors.search import nearest_of_lists
-from hyperlocal.runtime.threads import Workers
+from hyperlocal import NeighborhoodSVC
+from hyperlocal.papers import AdaptiveNeighborhoodSVC
 from reference import neighborhood as reference
 
 
@@ -28,30 +27,35 @@ def make_parts(n_classes=3, n_rows=240, **options):
 
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("kernel", ["rbf", "poly"])
-def test_scores_are_those_of_libsvm_on_the_same_neighbours(n_classes, kernel):
+def test_scores_are_those_of_libsvm_on_the_same_neighbors(n_classes, kernel):
     """Scores of fitted models are LIBSVM's, and labels follow from them."""
     X, y, X_test, _ = make_parts(n_classes)
     weights = np.random.default_rng(0).uniform(0.5, 2, len(X))
     fitted = NeighborhoodSVC(kernel=kernel, C=2.0, tol=1e-7).fit(X, y, weights)
     near, _ = reference.nearest_rows(X, X_test, fitted.n_neighbors_)
-    expected = reference.scores(X, y, 2.0 * weights, n_classes, X_test, near, kernel, 0.0)
+    expected = reference.scores(X, y, 2.0 * weights, n_classes, X_test, near, kernel, "local")
     scores = fitted.decision_function(X_test)
     np.testing.assert_allclose(scores, expected.squeeze(), atol=1e-4)
     chosen = scores > 0 if n_classes == 2 else scores.argmax(axis=1)
     np.testing.assert_array_equal(fitted.predict(X_test), chosen.astype(int))
 
 
-def test_all_rows_as_neighbours_are_one_svm():
-    """With every training row a neighbour and a fixed width, it is the global SVM."""
+@pytest.mark.parametrize("gamma", [0.2, "scale", "auto"])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_all_rows_as_neighbors_are_one_svm(kernel, gamma):
+    """With every training row a neighbor and one gamma, it is the SVM of scikit-learn."""
     X, y, X_test, _ = make_parts(2)
-    local = NeighborhoodSVC(len(X), sigma=1.5, C=3.0, tol=1e-8).fit(X, y)
-    one = SVC(C=3.0, gamma=1 / (2 * 1.5**2), tol=1e-8).fit(X, y)
+    local = NeighborhoodSVC(len(X), kernel=kernel, gamma=gamma, C=3.0, tol=1e-8).fit(X, y)
+    factor = 1.0  # the linear kernel has a gamma here, which SVC has as a factor of C
+    if kernel == "linear":
+        factor = {"scale": 1 / (5 * X.var()), "auto": 0.2}.get(gamma, 0.2)
+    one = SVC(C=3.0 * factor, kernel=kernel, gamma=gamma, tol=1e-8).fit(X, y)
     np.testing.assert_allclose(
         local.decision_function(X_test), one.decision_function(X_test), atol=1e-5
     )
 
 
-def test_one_neighbour_is_the_nearest_neighbour_rule():
+def test_one_neighbor_is_the_nearest_neighbor_rule():
     """K = 1 is 1-NN."""
     X, y, X_test, _ = make_parts(4)
     expected = KNeighborsClassifier(1).fit(X, y).predict(X_test)
@@ -60,13 +64,16 @@ def test_one_neighbour_is_the_nearest_neighbour_rule():
 
 @pytest.mark.parametrize(("k", "expected"), [(1, 7), (3, 21), (10, 69), (1000, 120)])
 def test_the_size_grows_with_the_logarithm(k, expected):
-    """K = k log2 N, at most N."""
+    """The paper's K = k log2 N, as a function of N, at most N; "auto" is k = 3."""
     X, y, _, _ = make_parts()
-    assert NeighborhoodSVC(k=k).fit(X, y).n_neighbors_ == expected
+    fitted = NeighborhoodSVC(lambda n_rows: k * math.log2(n_rows)).fit(X, y)
+    assert fitted.n_neighbors_ == expected
+    if k == 3:
+        assert NeighborhoodSVC().fit(X, y).n_neighbors_ == expected
 
 
 def test_a_curved_boundary_is_learned():
-    """A disc within a ring, with every way to search and with kept models."""
+    """A disc within a ring, with every way to search and with cached models."""
     X, y = make_ring(600)
     for options in ({}, {"algorithm": "tree"}, {"cache_neighborhoods": True}, {"kernel": "linear"}):
         fitted = NeighborhoodSVC(**options).fit(X[:400], y[:400])
@@ -74,7 +81,7 @@ def test_a_curved_boundary_is_learned():
 
 
 def test_a_size_is_chosen_by_leaving_rows_out():
-    """Of a list, the size with the best leave-one-out accuracy is taken, the smallest of equals."""
+    """Of several sizes, that with the best leave-one-out accuracy is used."""
     X, y, _, _ = make_parts(3, n_rows=160)
     fitted = NeighborhoodSVC([40, 2, 10, 1000]).fit(X, y)
     sizes = fitted.leave_one_out_accuracy_
@@ -85,15 +92,6 @@ def test_a_size_is_chosen_by_leaving_rows_out():
         for i in range(len(X))
     ]
     assert sizes[10] == pytest.approx(np.mean(by_hand))
-
-
-def test_a_sample_of_rows_chooses_for_large_data(monkeypatch):
-    """The number of rows that judge a list is bounded."""
-    monkeypatch.setattr(neighborhood_base, "ROWS_TO_CHOOSE_BY", 30)
-    X, y, X_test, y_test = make_parts(2)
-    fitted = NeighborhoodSVC([5, 20], random_state=0).fit(X, y)
-    assert all((30 * share) % 1 < 1e-9 for share in fitted.leave_one_out_accuracy_.values())
-    assert fitted.score(X_test, y_test) > 0.7
 
 
 # Storage, weights, threads ------------------------------------------------------------------------
@@ -109,7 +107,7 @@ def test_sparse_rows_score_like_dense_ones(kernel, cache):
     expected = dense.decision_function(X_test)
     sparse = NeighborhoodSVC(**options).fit(sp.csr_array(X), y)
     if cache:  # equal up to the order in which equal distances are found
-        np.testing.assert_array_equal(np.sort(sparse.centres_), np.sort(dense.centres_))
+        np.testing.assert_array_equal(np.sort(sparse.centers_), np.sort(dense.centers_))
     for fitted in (dense, sparse):
         for kind in (np.asarray, sp.csr_array):
             np.testing.assert_allclose(fitted.decision_function(kind(X_test)), expected, atol=1e-4)
@@ -164,117 +162,16 @@ def test_results_do_not_depend_on_n_jobs(options):
     np.testing.assert_array_equal(one, two)
 
 
-def test_blocks_of_queries_do_not_matter(monkeypatch):
-    """Many rows are scored as few are."""
-    X, y, X_test, _ = make_parts()
-    fitted = NeighborhoodSVC().fit(X, y)
-    whole = fitted.decision_function(X_test)
-    monkeypatch.setattr(neighborhood_base, "QUERIES_PER_BLOCK", 7)
-    np.testing.assert_array_equal(fitted.decision_function(X_test), whole)
+# Cached models ------------------------------------------------------------------------------------
 
 
-# Kept models --------------------------------------------------------------------------------------
-
-
-def test_kept_models_agree_with_those_of_queries():
-    """Most labels are the same; fewer centres than rows are kept."""
+def test_cached_models_agree_with_those_of_queries():
+    """Most labels are the same; there are fewer centers than rows."""
     X, y = make_ring(1000)
     own = NeighborhoodSVC().fit(X[:600], y[:600])
-    kept = NeighborhoodSVC(cache_neighborhoods=True).fit(X[:600], y[:600])
-    assert len(kept.centres_) < 500
-    assert np.mean(kept.predict(X[600:]) == own.predict(X[600:])) > 0.97
-
-
-@pytest.mark.parametrize("n_classes", [2, 4])
-def test_queries_that_centres_differ_on_are_trained_for(n_classes):
-    """Where the first centre is clear or the second agrees it scores; else SVMs of one's own."""
-    X, y, X_test, _ = make_parts(n_classes)
-    X, X_test = np.ascontiguousarray(X), np.ascontiguousarray(X_test)
-    fitted = NeighborhoodSVC(cache_neighborhoods=True, clear_lead=2.0).fit(X, y)
-    near, _ = reference.nearest_rows(X[fitted.centres_], X_test, 2)
-    solver = fitted._solver()
-    first, second = (
-        solver.centre_scores(fitted._models, X_test, one, Workers(1))
-        for one in near.T.astype(np.int32)
-    )
-    written_out = [np.hstack([-one, one]) if n_classes == 2 else one for one in (first, second)]
-    lead = np.diff(np.sort(written_out[0], axis=1)[:, -2:], axis=1)[:, 0]
-    best = [one.argmax(axis=1) for one in written_out]
-    differ = (lead < 2.0) & (best[0] != best[1])
-    rivals = np.eye(n_classes, dtype=bool)[best].any(axis=0)
-    assert 0 < differ.sum() < len(X_test) / 2
-    lists = fitted._models.neighbors[near[differ]].reshape(differ.sum(), -1)
-    found = nearest_of_lists(X, X_test[differ], lists, fitted.n_neighbors_, Workers(1))
-    own, _ = solver.scores(X_test[differ], found, Workers(1), rivals[differ])
-    scores = fitted.decision_function(X_test).reshape(first.shape)
-    np.testing.assert_array_equal(scores[differ], own)
-    np.testing.assert_array_equal(scores[~differ], first[~differ])
-
-
-def test_set_params_acts_at_the_next_fit():
-    """A fitted model scores as it was fitted."""
-    X, y, X_test, _ = make_parts()
-    fitted = NeighborhoodSVC().fit(X, y)
-    scores = fitted.decision_function(X_test)
-    fitted.set_params(C=1e-3, sigma=9.0, kernel="linear", k=1, cache_neighborhoods=True)
-    np.testing.assert_array_equal(fitted.decision_function(X_test), scores)
-
-
-def test_a_fresh_fit_forgets_the_last_one():
-    """What belongs to other arguments is gone."""
-    X, y, _, _ = make_parts()
-    fitted = NeighborhoodSVC([3, 9], cache_neighborhoods=True).fit(X, y)
-    fitted.set_params(n_neighbors=5, cache_neighborhoods=False).fit(X, y)
-    assert not hasattr(fitted, "centres_")
-    assert not hasattr(fitted, "leave_one_out_accuracy_")
-
-
-# Adding rows --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-def test_adding_rows_is_fitting_all_of_them(kind):
-    """``partial_fit`` in batches is ``fit`` on their union."""
-    X, y, X_test, _ = make_parts(4)
-    X[60:70] = X[:10]  # batches share rows
-    y[60:70] = y[:10]
-    whole = NeighborhoodSVC().fit(kind(X), y)
-    parts = NeighborhoodSVC()
-    for begin in range(0, 120, 40):
-        parts.partial_fit(kind(X[begin : begin + 40]), y[begin : begin + 40], classes=range(4))
-    assert parts.n_neighbors_ == whole.n_neighbors_
-    np.testing.assert_array_equal(parts.decision_function(X_test), whole.decision_function(X_test))
-
-
-def test_adding_rows_after_fit():
-    """Rows join those of ``fit``; a first batch may hold one class only."""
-    X, y, X_test, _ = make_parts(2)
-    fitted = NeighborhoodSVC().fit(X[:60], y[:60]).partial_fit(X[60:], y[60:])
-    whole = NeighborhoodSVC().fit(X, y)
-    np.testing.assert_array_equal(fitted.predict(X_test), whole.predict(X_test))
-    lonely = NeighborhoodSVC().partial_fit(X[:5], np.zeros(5, int), classes=[0, 1])
-    assert not lonely.predict(X_test).any()
-
-
-@pytest.mark.parametrize("options", [{"cache_neighborhoods": True}, {"n_neighbors": [3, 5]}])
-def test_what_trains_at_fit_has_no_partial_fit(options):
-    """Kept models and chosen sizes belong to all rows together."""
-    assert not hasattr(NeighborhoodSVC(**options), "partial_fit")
-
-
-def test_bad_batches():
-    """Errors name what is missing."""
-    X, y, _, _ = make_parts(3)
-    with pytest.raises(ValueError, match="classes must be given"):
-        NeighborhoodSVC().partial_fit(X, y)
-    with pytest.raises(ValueError, match="at least two"):
-        NeighborhoodSVC().partial_fit(X, y, classes=[1])
-    with pytest.raises(ValueError, match="differ from those known"):
-        NeighborhoodSVC().fit(X, y).partial_fit(X, y, classes=[0, 1])
-    with pytest.raises(ValueError, match="not in classes"):
-        NeighborhoodSVC().partial_fit(X, y, classes=[0, 1])
-    with pytest.raises(ValueError, match="balanced"):
-        NeighborhoodSVC(class_weight="balanced").partial_fit(X, y, classes=[0, 1, 2])
+    cached = NeighborhoodSVC(cache_neighborhoods=True).fit(X[:600], y[:600])
+    assert len(cached.centers_) < 500
+    assert np.mean(cached.predict(X[600:]) == own.predict(X[600:])) > 0.97
 
 
 # The scikit-learn side ----------------------------------------------------------------------------
@@ -304,12 +201,12 @@ def test_frames_and_names():
 def test_a_grid_can_be_searched():
     """It lives in scikit-learn's tools."""
     X, y, _, _ = make_parts()
-    search = GridSearchCV(NeighborhoodSVC(), {"k": [1, 3]}, cv=2).fit(X, y)
+    search = GridSearchCV(NeighborhoodSVC(), {"n_neighbors": [5, "auto"]}, cv=2).fit(X, y)
     assert search.best_score_ > 0.5
 
 
-def test_verbose_tells_of_the_sizes(capsys):
-    """Each size tried is told on stderr."""
+def test_verbose_writes_the_sizes(capsys):
+    """Each size tried is written to stderr."""
     X, y, _, _ = make_parts()
     NeighborhoodSVC([3, 9], verbose=2).fit(X, y)
     assert capsys.readouterr().err.count("n_neighbors") == 2
@@ -326,21 +223,24 @@ def test_verbose_tells_of_the_sizes(capsys):
         ("n_neighbors", "sqrt", ValueError),
         ("n_neighbors", [], ValueError),
         ("n_neighbors", [3, 0], ValueError),
+        ("n_neighbors", [[3]], ValueError),
         ("n_neighbors", 2.5, TypeError),
-        ("k", 0, ValueError),
+        ("n_neighbors", None, TypeError),
+        ("n_neighbors", lambda n_rows: 0, ValueError),
+        ("n_neighbors", lambda n_rows: None, TypeError),
         ("kernel", "sigmoid", ValueError),
-        ("sigma", 0, ValueError),
-        ("sigma", "global", ValueError),
+        ("gamma", 0, ValueError),
+        ("gamma", "global", ValueError),
+        ("gamma", None, TypeError),
         ("degree", 0, ValueError),
         ("coef0", -1.0, ValueError),
         ("C", 0, ValueError),
         ("algorithm", "brute", ValueError),
         ("cache_neighborhoods", "yes", TypeError),
-        ("first_look", "linear", TypeError),
-        ("clear_lead", -1, ValueError),
-        ("clear_lead", "large", ValueError),
+        ("low_margin", -1, ValueError),
+        ("low_margin", "auto", TypeError),
         ("tol", 0, ValueError),
-        ("max_steps", 0, ValueError),
+        ("max_iter", 0, ValueError),
         ("n_jobs", 0, ValueError),
         ("verbose", -1, ValueError),
         ("class_weight", "heavy", ValueError),
@@ -354,14 +254,14 @@ def test_bad_arguments_are_named(Classifier, name, value, error):
 
 
 def test_arguments_that_exclude_each_other():
-    """A function as kernel cannot be kept."""
+    """Models of a function as kernel cannot be cached."""
     X, y, _, _ = make_parts()
     with pytest.raises(ValueError, match="cache_neighborhoods"):
         NeighborhoodSVC(kernel=lambda A, B: A @ B.T, cache_neighborhoods=True).fit(X, y)
 
 
-def test_too_many_neighbours_are_warned_of():
-    """More neighbours than rows are as many as there are rows."""
+def test_too_many_neighbors_are_warned_of():
+    """More neighbors than rows are as many as there are rows."""
     X, y, _, _ = make_parts()
     with pytest.warns(UserWarning, match="n_neighbors=500"):
         fitted = NeighborhoodSVC(500).fit(X, y)
@@ -369,16 +269,16 @@ def test_too_many_neighbours_are_warned_of():
 
 
 def test_too_few_steps_are_warned_of():
-    """The warning says what to raise, at prediction and where models are kept."""
+    """The warning says what to raise, at prediction and where models are cached."""
     X, y, X_test, _ = make_parts()
-    fitted = NeighborhoodSVC(max_steps=1).fit(X, y)
-    with pytest.warns(ConvergenceWarning, match="max_steps=1"):
+    fitted = NeighborhoodSVC(max_iter=1).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="max_iter=1"):
         fitted.predict(X_test)
-    with pytest.warns(ConvergenceWarning, match="max_steps=1"):
-        NeighborhoodSVC(max_steps=1, cache_neighborhoods=True).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="max_iter=1"):
+        NeighborhoodSVC(max_iter=1, cache_neighborhoods=True).fit(X, y)
 
 
-def test_a_missing_index_is_told(monkeypatch):
+def test_a_missing_index_is_named(monkeypatch):
     """Without pynndescent the error names the extra."""
     monkeypatch.setitem(sys.modules, "pynndescent", None)
     X, y, _, _ = make_parts()

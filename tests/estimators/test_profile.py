@@ -5,19 +5,19 @@ import pytest
 from sklearn.svm import SVC, LinearSVC
 
 from estimators.data import make_data
-from hyperlocal import ProfileSVC
+from hyperlocal.papers import ProfileSVC
 
 PRECISE = {"tol": 1e-8, "max_iter": 200_000, "random_state": 0}
 
 
 def own_cluster(model, X):
-    return ((X[:, None] - model.cluster_centers_) ** 2).sum(axis=2).argmin(axis=1)
+    return ((X[:, None] - model.anchors_) ** 2).sum(axis=2).argmin(axis=1)
 
 
 def members_of_mixed_clusters(model, X, y):
     """Rows of each cluster that has all classes (k-means clusters: balance is 0)."""
     cluster = own_cluster(model, X)
-    for number in range(len(model.cluster_centers_)):
+    for number in range(len(model.anchors_)):
         members = np.flatnonzero(cluster == number)
         if len(np.unique(y[members])) == len(np.unique(y)):
             yield members
@@ -58,7 +58,7 @@ def test_every_cluster_has_its_own_kernel_svm(kernel):
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_a_cluster_answers_with_what_it_has_seen(kernel):
+def test_a_cluster_predicts_what_it_has_seen(kernel):
     """The only class of a cluster scores 1 there, whatever the row; unseen ones score −1."""
     rng = np.random.default_rng(0)
     centres = np.array([[0.0, 0], [10, 0], [0, 10]])

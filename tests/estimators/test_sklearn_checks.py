@@ -4,26 +4,24 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from hyperlocal import (
-    MEGM,
-    SDCASVC,
-    AdaptiveNeighborhoodSVC,
-    ClusteredSVC,
-    KernelPegasosSVC,
-    LandmarkSVC,
-    LatentLocallyLinearSVC,
-    LocalCoder,
-    LocalCodingSVC,
-    LocalDeepSVC,
     LocallyLinearSVC,
     LocallyLinearSVCCV,
     NeighborhoodSVC,
-    PegasosRegressor,
-    PegasosSVC,
-    ProfileSVC,
-    RelevanceScaler,
+    SecondLookSVC,
     SupervisedAnchorSVC,
 )
+from hyperlocal.linear import SDCASVC, KernelPegasosSVC, PegasosRegressor, PegasosSVC
 from hyperlocal.maps.additive import AdditiveKernelMap
+from hyperlocal.papers import (
+    AdaptiveNeighborhoodSVC,
+    ClusteredSVC,
+    LandmarkSVC,
+    LatentLocallyLinearSVC,
+    LocalCodingSVC,
+    LocalDeepSVC,
+    ProfileSVC,
+)
+from hyperlocal.preprocessing import MEGM, LocalCoder, RelevanceScaler
 
 ESTIMATORS = [
     LocallyLinearSVC(),
@@ -44,25 +42,26 @@ ESTIMATORS = [
         anchor_epochs=1, multi_class="crammer_singer", keep_if_better=False, tol=0.05
     ),
     NeighborhoodSVC(),
-    NeighborhoodSVC([3, 6], kernel="linear", sigma=1.0),
+    NeighborhoodSVC([3, 6], kernel="linear", gamma=1.0),
     NeighborhoodSVC(cache_neighborhoods=True),
-    NeighborhoodSVC(first_look=LocallyLinearSVC()),
     NeighborhoodSVC(kernel="poly"),
     AdaptiveNeighborhoodSVC(),
     AdaptiveNeighborhoodSVC(metric="dann"),
+    SecondLookSVC(),
+    SecondLookSVC(second_look=AdaptiveNeighborhoodSVC(metric="dann"), low_margin=1.0),
     LocallyLinearSVCCV(n_anchors=(2, 8), Cs=(0.3, 3.0)),
     RelevanceScaler(n_estimators=5, random_state=0),
     MEGM(),
     MEGM(n_neighbors=5),
     LocalDeepSVC(),
-    LocalDeepSVC(2, alpha=1e-3, share_tree=True, class_weight="balanced"),
+    LocalDeepSVC(2, C=10.0, share_tree=True, class_weight="balanced"),
     LatentLocallyLinearSVC(),
-    LatentLocallyLinearSVC(8, p=3.0, alpha=1e-4),
+    LatentLocallyLinearSVC(8, p=3.0, C=100.0),
     LocalCoder(),
     LocalCoder(coding="lle", sparse_output=False),
     LandmarkSVC(),
     LandmarkSVC(
-        soft_clusters=True,
+        coding="soft",
         n_stages=2,
         smoothing=0.1,
         projection="rbf",

@@ -26,7 +26,7 @@ from hyperlocal.papers import LandmarkSVC
         (NeighborhoodSVC(), "NeighborhoodSVC cannot be exported"),
         (LandmarkSVC(3, kernel="rbf"), "LandmarkSVC cannot be exported: .* without kernels"),
         (local(coding="lcc"), "coding='lcc' is an iteration"),
-        (LandmarkSVC(clusters=KMeans(3)), "clusters found by a clusterer"),
+        (LandmarkSVC(anchors=KMeans(3)), "clusters found by a clusterer"),
     ],
     ids=["kernel", "neighbors", "landmark kernel", "lcc", "clusterer"],
 )

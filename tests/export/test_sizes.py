@@ -13,8 +13,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from hyperlocal import LatentLocallyLinearSVC, LocalCodingSVC, LocalDeepSVC, LocallyLinearSVC
+from hyperlocal import LocallyLinearSVC
 from hyperlocal.export.sizes import count_numbers
+from hyperlocal.papers import LatentLocallyLinearSVC, LocalCodingSVC, LocalDeepSVC
 
 
 def own_numbers(model):
@@ -66,9 +67,9 @@ def test_size_of_the_transformer_that_codes():
 def test_size_of_learned_gates():
     """Trees of gates store routes, gates and weights; latent models their weights."""
     X, y = load_iris(return_X_y=True)
-    tree = LocalDeepSVC(2, alpha=1e-3, max_iter=1).fit(X, y)
+    tree = LocalDeepSVC(2, C=10.0, max_iter=1).fit(X, y)
     assert count_numbers(tree) == 3 * (3 + 7 + 7) * 5
-    assert count_numbers(LatentLocallyLinearSVC(6, alpha=1e-3).fit(X, y)) == 6 * 3 * 5
+    assert count_numbers(LatentLocallyLinearSVC(6, C=10.0).fit(X, y)) == 6 * 3 * 5
 
 
 def test_size_of_trees():

@@ -12,27 +12,29 @@ from sklearn.preprocessing import StandardScaler
 import hyperlocal
 from estimators.data import make_data
 from hyperlocal import (
-    MEGM,
-    SDCASVC,
-    AdaptiveNeighborhoodSVC,
-    ClusteredSVC,
-    KernelPegasosSVC,
-    LandmarkSVC,
-    LatentLocallyLinearSVC,
-    LocalCoder,
-    LocalCodingSVC,
-    LocalDeepSVC,
     LocallyLinearSVC,
     LocallyLinearSVCCV,
     NeighborhoodSVC,
-    PegasosRegressor,
-    PegasosSVC,
-    ProfileSVC,
-    RelevanceScaler,
+    SecondLookSVC,
     SupervisedAnchorSVC,
+    linear,
+    papers,
+    preprocessing,
 )
 from hyperlocal.export import TRUSTED_TYPES
+from hyperlocal.linear import SDCASVC, KernelPegasosSVC, PegasosRegressor, PegasosSVC
 from hyperlocal.maps.additive import AdditiveKernelMap
+from hyperlocal.model.kernel_model import KernelModel
+from hyperlocal.papers import (
+    AdaptiveNeighborhoodSVC,
+    ClusteredSVC,
+    LandmarkSVC,
+    LatentLocallyLinearSVC,
+    LocalCodingSVC,
+    LocalDeepSVC,
+    ProfileSVC,
+)
+from hyperlocal.preprocessing import MEGM, LocalCoder, RelevanceScaler
 
 FEW = {"n_anchors": 6, "n_neighbors": 3, "random_state": 0}
 ESTIMATORS = [
@@ -46,20 +48,21 @@ ESTIMATORS = [
     SupervisedAnchorSVC(anchor_epochs=1, **FEW),
     SupervisedAnchorSVC(anchor_epochs=1, solver="sgd", **FEW),
     LandmarkSVC(3, random_state=0),
-    LandmarkSVC(
-        3, n_stages=2, keep_if_better=False, soft_clusters=True, n_neighbors=2, random_state=0
-    ),
-    LandmarkSVC(kernel="rbf", clusters=KMeans(3, n_init=1), random_state=0),
+    LandmarkSVC(3, n_stages=2, keep_if_better=False, coding="soft", n_neighbors=2, random_state=0),
+    LandmarkSVC(kernel="rbf", anchors=KMeans(3, n_init=1), random_state=0),
     ClusteredSVC(3, random_state=0),
     ProfileSVC(3, kernel="rbf", random_state=0),
     NeighborhoodSVC(),
     NeighborhoodSVC(algorithm="tree"),
     NeighborhoodSVC(cache_neighborhoods=True),
-    NeighborhoodSVC(first_look=LocallyLinearSVC()),
+    NeighborhoodSVC([3, 9], gamma="scale"),
     AdaptiveNeighborhoodSVC(random_state=0),
+    AdaptiveNeighborhoodSVC(metric="dann"),
+    SecondLookSVC(random_state=0),
+    SecondLookSVC(LocallyLinearSVC(**FEW), AdaptiveNeighborhoodSVC(random_state=0), low_margin=1.0),
     MEGM(max_iter=2),
-    LocalDeepSVC(2, alpha=1e-3, max_iter=2, random_state=0),
-    LatentLocallyLinearSVC(5, alpha=1e-3, max_iter=2, random_state=0),
+    LocalDeepSVC(2, C=10.0, max_iter=2, random_state=0),
+    LatentLocallyLinearSVC(5, C=10.0, max_iter=2, random_state=0),
     PegasosSVC(max_iter=2, tol=None, random_state=0),
     PegasosRegressor(max_iter=2, tol=None, random_state=0),
     KernelPegasosSVC(random_state=0),
@@ -71,21 +74,23 @@ ESTIMATORS = [
 
 
 def answers(model, X):
-    """All that a model says of rows."""
-    names = ("predict", "decision_function", "transform", "local_coef")
-    said = [getattr(model, name)(X) for name in names if hasattr(model, name)]
-    return [values.toarray() if hasattr(values, "toarray") else values for values in said]
+    """All that a model computes of rows."""
+    names = ["predict", "decision_function", "transform"]
+    if hasattr(model, "model_"):
+        names.append("local_coef")
+    found = [getattr(model, name)(X) for name in names if hasattr(model, name)]
+    return [values.toarray() if hasattr(values, "toarray") else values for values in found]
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 def test_saved_models_need_no_foreign_trust(estimator):
-    """A model is the same after a trip through a file in which only our types are trusted."""
+    """A model is the same after a round trip in which only our types are trusted."""
     X, y = make_data(3)
     model = clone(estimator).fit(X, y)
     if hasattr(model, "partial_fit"):
         model.partial_fit(X[:50], y[:50])
     back = skops.io.loads(skops.io.dumps(model), trusted=TRUSTED_TYPES)
-    has_local_coef = not getattr(model, "_uses_kernel", False)
+    has_local_coef = not isinstance(getattr(model, "model_", None), KernelModel)
     for was, is_now in zip(
         answers(model, X) if has_local_coef else [model.decision_function(X)],
         answers(back, X) if has_local_coef else [back.decision_function(X)],
@@ -95,6 +100,8 @@ def test_saved_models_need_no_foreign_trust(estimator):
 
 
 def test_every_estimator_is_tried():
-    """The list above has all public names."""
-    tried = {type(estimator).__name__ for estimator in ESTIMATORS}
-    assert set(hyperlocal.__all__) <= tried
+    """The list above has all public classes."""
+    tried = {type(estimator) for estimator in ESTIMATORS}
+    shelves = (hyperlocal, linear, papers, preprocessing)
+    public = [getattr(shelf, name) for shelf in shelves for name in shelf.__all__]
+    assert {kind for kind in public if isinstance(kind, type)} <= tried

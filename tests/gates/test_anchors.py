@@ -143,7 +143,7 @@ def test_empty_clusters_move_to_the_farthest_rows():
     """A cluster without rows starts anew at the row that is farthest from its centre."""
     X = np.array([[0.0], [1.0], [10.0], [30.0]])
     distances = np.array([0.0, 1.0, 100.0, 900.0])
-    moved = module._move_centres(
+    moved = module._move_centers(
         X, np.array([[41.0], [0.0], [0.0]]), np.array([4.0, 0.0, 0.0]), distances
     )
     np.testing.assert_array_equal(moved, [[10.25], [30.0], [10.0]])

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hyperlocal.gates import balanced as balanced_kmeans
-from hyperlocal.gates.balanced import balanced_clusters
+from hyperlocal.gates.balanced import balanced_clusters, cheapest_clusters
 from hyperlocal.runtime.threads import Workers
 from reference.problems import every_storage, stored
 
@@ -18,12 +17,12 @@ def two_sides(n_rows=400, n_classes=2, seed=0):
     return X, target
 
 
-def clusters_of(X, target, n_clusters=4, balance=1.0, weights=None, n_jobs=1, seed=0):
+def clusters_of(X, target, n_anchors=4, balance=1.0, weights=None, n_jobs=1, seed=0, **options):
     weights = np.ones(len(target)) if weights is None else weights
     with Workers(n_jobs) as workers:
         return balanced_clusters(
-            X, target, int(target.max()) + 1, weights, n_clusters, balance,
-            np.random.default_rng(seed), workers,
+            X, target, int(target.max()) + 1, weights, n_anchors, balance,
+            np.random.default_rng(seed), workers, **options,
         )  # fmt: skip
 
 
@@ -50,8 +49,8 @@ def test_clusters_keep_all_classes(dtype, storage, n_classes):
 def test_never_worse_than_kmeans(balance, n_classes):
     """The penalised objective is at most that of k-means clusters."""
     X, target = two_sides(n_classes=n_classes)
-    centres, cluster = clusters_of(X, target, balance=0.0)
-    typical = ((X - centres[cluster]) ** 2).sum(axis=1).mean()
+    centers, cluster = clusters_of(X, target, balance=0.0)
+    typical = ((X - centers[cluster]) ** 2).sum(axis=1).mean()
 
     def objective(cluster):
         means = np.array([X[cluster == j].mean(axis=0) for j in range(cluster.max() + 1)])
@@ -67,36 +66,35 @@ def test_never_worse_than_kmeans(balance, n_classes):
 def test_no_balance_is_kmeans():
     """At a price of nothing every row is in the cluster of its nearest centre."""
     X, target = two_sides()
-    centres, cluster = clusters_of(X, target, balance=0.0)
-    distances = ((X[:, None] - centres) ** 2).sum(axis=2)
+    centers, cluster = clusters_of(X, target, balance=0.0)
+    distances = ((X[:, None] - centers) ** 2).sum(axis=2)
     np.testing.assert_array_equal(cluster, distances.argmin(axis=1))
 
 
 def test_rows_take_the_cheapest_cluster():
-    """A row minimises squared distance plus the price of its class, whatever the storage."""
+    """A row minimizes squared distance plus the price of its class, whatever the storage."""
     X, target = two_sides()
     rng = np.random.default_rng(0)
-    centres, prices = rng.normal(size=(5, 2)) + 1, rng.normal(size=(2, 5))
+    centers, prices = rng.normal(size=(5, 2)) + 1, rng.normal(size=(2, 5))
     signs = np.where(target[:, None] == np.arange(2), 0.5, -0.5)
-    costs = ((X[:, None] - centres) ** 2).sum(axis=2) + signs @ prices
+    costs = ((X[:, None] - centers) ** 2).sum(axis=2) + signs @ prices
     with Workers(1) as workers:
         for rows in (X, sp.csr_array(X)):
-            cluster = balanced_kmeans._cheapest(rows, target, centres, prices, workers)
+            cluster = cheapest_clusters(rows, target, centers, prices, workers)
             np.testing.assert_array_equal(cluster, costs.argmin(axis=1))
 
 
 def test_every_cluster_has_rows():
     """Clusters that lost all their rows are left out, and numbers are without holes."""
     X, target = two_sides(60)
-    centres, cluster = clusters_of(X, target, 20, balance=50.0)
-    np.testing.assert_array_equal(np.unique(cluster), np.arange(len(centres)))
+    centers, cluster = clusters_of(X, target, 20, balance=50.0)
+    np.testing.assert_array_equal(np.unique(cluster), np.arange(len(centers)))
 
 
-def test_large_data_are_clustered_on_a_sample(monkeypatch):
-    """Prices and centres come from a sample; all rows are assigned."""
-    monkeypatch.setattr(balanced_kmeans, "rows_to_sample", lambda n_clusters: 100)
+def test_large_data_are_clustered_on_a_sample():
+    """Prices and centers come from a sample; all rows are assigned."""
     X, target = two_sides()
-    _, cluster = clusters_of(X, target, balance=10.0)
+    _, cluster = clusters_of(X, target, balance=10.0, sample_rows=100)
     assert len(cluster) == 400
     assert imbalance(cluster, target) < imbalance(clusters_of(X, target, balance=0.0)[1], target)
 
@@ -112,6 +110,6 @@ def test_threads_do_not_change_a_bit():
 def test_one_cluster():
     """One cluster holds all rows."""
     X, target = two_sides(50)
-    centres, cluster = clusters_of(X, target, 1)
-    assert len(centres) == 1
+    centers, cluster = clusters_of(X, target, 1)
+    assert len(centers) == 1
     assert not cluster.any()

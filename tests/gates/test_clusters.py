@@ -1,40 +1,30 @@
-"""Tests of hyperlocal.gates.clusters: one-hot gates, and the codes that couple clusters."""
+"""Tests of hyperlocal.gates.clusters: clusters as gates."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 from sklearn.mixture import GaussianMixture
 
-from hyperlocal.gates.clusters import (
-    ClustererGate,
-    check_clusters,
-    fit_clusters,
-    smoothed,
-    smoothing_matrix,
-    with_global_model,
-)
+from hyperlocal.gates.clusters import ClustererGate, ClusterSettings
 from hyperlocal.runtime.threads import Workers
-from reference.problems import every_storage, make_codes, make_rows
+from reference.problems import every_storage, make_rows
 
 
-def clusters_of(X, clusters="kmeans", n_clusters="auto", weights=None, seed=0):
+def clusters_of(X, anchors="kmeans", n_anchors="auto", *, weights=None, seed=0, **options):
     weights = np.ones(X.shape[0]) if weights is None else weights
+    settings = ClusterSettings(n_anchors, anchors, **options)
+    settings.check()
     with Workers(1) as workers:
-        gate = fit_clusters(X, weights, clusters, n_clusters, np.random.default_rng(seed), workers)
+        gate = settings.fit(X, weights, np.random.default_rng(seed), workers)
         return gate, gate.encode(X, workers)
 
 
-# Clusters -----------------------------------------------------------------------------------------
-
-
 @every_storage
-def test_a_row_is_in_the_cluster_of_its_nearest_centre(dtype, storage):
-    """The gate is one at the nearest centre, and every centre has rows."""
+def test_a_row_is_in_the_cluster_of_its_nearest_center(dtype, storage):
+    """The gate is one at the nearest center, and every center has rows."""
     X = make_rows(dtype, storage)
-    gate, codes = clusters_of(X, n_clusters=6)
+    gate, codes = clusters_of(X, n_anchors=6)
     dense = X.toarray() if sp.issparse(X) else X
     distances = ((dense[:, None] - gate.anchors) ** 2).sum(axis=2)
     np.testing.assert_array_equal(codes.anchors[:, 0], distances.argmin(axis=1))
@@ -44,12 +34,12 @@ def test_a_row_is_in_the_cluster_of_its_nearest_centre(dtype, storage):
 
 
 @every_storage
-def test_given_centres_without_rows_are_left_out(dtype, storage):
-    """A query goes to the nearest centre that had rows."""
+def test_given_centers_without_rows_are_left_out(dtype, storage):
+    """A query goes to the nearest center that had rows."""
     X = make_rows(dtype, storage)
-    centres = np.vstack([np.zeros(5), np.full(5, 1e3), np.ones(5)])
-    gate, codes = clusters_of(X, centres)
-    np.testing.assert_array_equal(gate.anchors, centres[[0, 2]])
+    centers = np.vstack([np.zeros(5), np.full(5, 1e3), np.ones(5)])
+    gate, codes = clusters_of(X, centers)
+    np.testing.assert_array_equal(gate.anchors, centers[[0, 2]])
     assert codes.anchors.max() == 1
     with Workers(1) as workers:
         far = gate.encode(np.full((1, 5), 1e3, dtype), workers)
@@ -58,7 +48,7 @@ def test_given_centres_without_rows_are_left_out(dtype, storage):
 
 @every_storage
 def test_a_clusterer_decides(dtype, storage):
-    """Rows go where the clusterer's ``predict`` says."""
+    """A row is in the cluster that the clusterer's ``predict`` gives."""
     X = make_rows(dtype, storage)
     clusterer = KMeans(4, n_init=1, random_state=0)
     gate, codes = clusters_of(X, clusterer)
@@ -95,75 +85,53 @@ def test_clusterers_without_weights():
     assert isinstance(gate, ClustererGate)
 
 
+def test_soft_clusters():
+    """A soft gate sits at the centers and weighs the nearest; fewer clusters are all active."""
+    X = make_rows()
+    hard, _ = clusters_of(X, n_anchors=6)
+    soft, codes = clusters_of(X, n_anchors=6, coding="soft", n_neighbors=3, beta=0.7)
+    np.testing.assert_array_equal(soft.anchors, hard.anchors)
+    weights = np.exp(-0.7 * codes.distances)
+    np.testing.assert_allclose(codes.weights, weights / weights.sum(axis=1, keepdims=True))
+    assert clusters_of(X, n_anchors=2, coding="soft")[1].weights.shape == (40, 2)
+
+
 @pytest.mark.parametrize(
-    ("n_clusters", "clusters", "error", "message"),
+    ("n_anchors", "anchors", "error", "message"),
     [
-        (0, "kmeans", ValueError, "n_clusters must be an integer at least 1"),
-        (2.5, "kmeans", TypeError, "n_clusters"),
-        ("many", "kmeans", ValueError, "n_clusters"),
-        (3, "spectral", ValueError, "clusters must be one of"),
-        (3, None, ValueError, "clusters"),
-        (3, KMeans, TypeError, "clusters must be 'kmeans', a 2-D array"),
-        (3, np.zeros(3), TypeError, "clusters"),
-        (3, sp.csr_array(np.eye(3)), TypeError, "clusters"),
-        (3, KMeans(3), ValueError, "leave n_clusters at 'auto'"),
+        (0, "kmeans", ValueError, "n_anchors must be an integer at least 1"),
+        (2.5, "kmeans", TypeError, "n_anchors"),
+        ("many", "kmeans", ValueError, "n_anchors"),
+        (3, "spectral", ValueError, "anchors must be one of"),
+        (3, None, ValueError, "anchors"),
+        (3, KMeans, TypeError, "anchors must be 'kmeans', 'random', a dense 2-D array"),
+        (3, np.zeros(3), TypeError, "anchors"),
+        (3, sp.csr_array(np.eye(3)), TypeError, "anchors"),
+        (3, KMeans(3), ValueError, "leave n_anchors at 'auto'"),
     ],
     ids=str,
 )
-def test_bad_arguments(n_clusters, clusters, error, message):
+def test_bad_arguments(n_anchors, anchors, error, message):
     """Arguments that make no sense are named."""
     with pytest.raises(error, match=message):
-        check_clusters(n_clusters, clusters)
+        ClusterSettings(n_anchors, anchors).check()
 
 
-def test_bad_centres():
-    """Centres must have the rows' features, and be as many as is said."""
+@pytest.mark.parametrize(
+    "options", [{"coding": "fuzzy"}, {"n_neighbors": 0}, {"beta": "sharp"}], ids=str
+)
+def test_bad_codings(options):
+    """So are those of the gate."""
+    with pytest.raises(ValueError, match=next(iter(options))):
+        ClusterSettings(**options).check()
+
+
+def test_bad_centers():
+    """Centers must have the rows' features, and be as many as is said."""
     X = make_rows()
-    with pytest.raises(ValueError, match="clusters have 3 columns, but X has 5"):
+    with pytest.raises(ValueError, match="anchors have 3 columns, but rows are coded on 5"):
         clusters_of(X, np.zeros((2, 3)))
-    with pytest.raises(ValueError, match="n_clusters=4 but 2 centres are given"):
-        clusters_of(X, X[:2], n_clusters=4)
-    with pytest.warns(UserWarning, match="n_clusters=50 is larger .* distinct rows, 40; 40 clus"):
-        clusters_of(X, n_clusters=50)
-
-
-# Coupled clusters ---------------------------------------------------------------------------------
-
-
-@given(seed=st.integers(0, 10**6), n_clusters=st.integers(1, 12), smoothing=st.floats(0, 100))
-def test_the_penalty_of_smoothing(seed, n_clusters, smoothing):
-    """``‖U‖²`` of ``Θ = A U`` is ``‖Θ‖²`` plus s times the squared differences of neighbours."""
-    rng = np.random.default_rng(seed)
-    centres, theta = rng.normal(size=(n_clusters, 2)), rng.normal(size=(n_clusters, 3))
-    mixing = smoothing_matrix(centres, smoothing)
-    distances = ((centres[:, None] - centres) ** 2).sum(axis=2)
-    nearest = np.argsort(distances, axis=1, kind="stable")[:, 1:5]
-    pairs = {tuple(sorted((k, int(j)))) for k in range(n_clusters) for j in nearest[k]}
-    penalty = (theta**2).sum() + smoothing * sum(
-        ((theta[k] - theta[j]) ** 2).sum() for k, j in pairs
-    )
-    unmixed = np.linalg.solve(mixing, theta)
-    assert (unmixed**2).sum() == pytest.approx(penalty, rel=1e-6)
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_smoothed_codes(dtype):
-    """Codes are multiplied by the matrix, and every cluster speaks."""
-    codes = make_codes(20, 6, 3, dtype)
-    mixing = np.random.default_rng(0).normal(size=(6, 6))
-    full = np.zeros((20, 6))
-    np.put_along_axis(full, codes.anchors.astype(int), codes.weights.astype(float), axis=1)
-    mixed = smoothed(codes, mixing)
-    assert mixed.weights.dtype == dtype
-    np.testing.assert_allclose(mixed.weights, full @ mixing, atol=1e-5)
-    np.testing.assert_array_equal(mixed.anchors, np.tile(np.arange(6), (20, 1)))
-
-
-def test_codes_with_a_global_model():
-    """One anchor more, always on."""
-    codes = make_codes(20, 6, 3)
-    more = with_global_model(codes, 6, 0.5)
-    np.testing.assert_array_equal(more.anchors[:, :3], codes.anchors)
-    np.testing.assert_array_equal(more.weights[:, :3], codes.weights)
-    assert (more.anchors[:, 3] == 6).all()
-    assert (more.weights[:, 3] == 0.5).all()
+    with pytest.raises(ValueError, match="n_anchors=4 but 2 anchors are given"):
+        clusters_of(X, X[:2], n_anchors=4)
+    with pytest.warns(UserWarning, match="n_anchors=50 is larger .* distinct rows, 40; 40 anch"):
+        clusters_of(X, n_anchors=50)

@@ -5,8 +5,12 @@ import pytest
 import scipy.sparse as sp
 from sklearn.decomposition import PCA
 
-from hyperlocal.maps import landmarks
-from hyperlocal.maps.landmarks import LandmarkMap, check_landmarks, choose_landmarks
+from hyperlocal.maps.landmarks import (
+    LandmarkMap,
+    check_landmarks,
+    check_projections,
+    choose_landmarks,
+)
 from hyperlocal.runtime.threads import Workers
 from reference.problems import TOLERANCE, every_storage, make_rows
 
@@ -17,10 +21,10 @@ def chosen(X, kind, n_landmarks="auto", seed=0):
         return choose_landmarks(X, np.ones(X.shape[0]), kind, n_landmarks, rng, workers)
 
 
-def fitted_map(X, projection="linear", sigma="auto", marks=None):
+def fitted_map(X, projection="linear", gamma="auto", marks=None):
     marks = chosen(X, "random") if marks is None else marks
     rng = np.random.default_rng(0)
-    return LandmarkMap(marks, projection, sigma).fit(X, None, np.ones(X.shape[0]), rng)
+    return LandmarkMap(marks, projection, gamma).fit(X, None, np.ones(X.shape[0]), rng)
 
 
 def dense(X):
@@ -69,14 +73,6 @@ def test_pca_landmarks_are_orthonormal_axes():
     np.testing.assert_allclose(np.abs(np.sum(axes * about_origin, axis=1)), 1, atol=1e-9)
 
 
-def test_pca_landmarks_of_wide_sparse_rows(monkeypatch):
-    """Above a width the axes come from a randomised SVD; they are the same."""
-    X = sp.csr_array(make_rows())
-    axes = chosen(X, "pca", 2)
-    monkeypatch.setattr("hyperlocal.maps.quadratic.WIDEST_COVARIANCE", 1)
-    np.testing.assert_allclose(chosen(X, "pca", 2), axes, atol=1e-6)
-
-
 def test_given_landmarks():
     """An array is used as it is, in the rows' dtype."""
     X = make_rows("float32")
@@ -100,9 +96,9 @@ def test_given_landmarks():
         ("landmarks", (3, [1, 2], "linear", "auto"), TypeError),
         ("landmarks", (3, sp.eye_array(3), "linear", "auto"), TypeError),
         ("projection", (3, "random", "poly", "auto"), ValueError),
-        ("sigma", (3, "random", "rbf", 0), ValueError),
-        ("sigma", (3, "random", "rbf", "wide"), ValueError),
-        ("sigma", (3, "random", "rbf", None), TypeError),
+        ("gamma", (3, "random", "rbf", 0), ValueError),
+        ("gamma", (3, "random", "rbf", "wide"), ValueError),
+        ("gamma", (3, "random", "rbf", None), TypeError),
     ],
     ids=str,
 )
@@ -117,36 +113,44 @@ def test_bad_arguments(name, arguments, error):
 
 @every_storage
 @pytest.mark.parametrize("projection", ["linear", "rbf"])
-def test_projections(dtype, storage, projection, monkeypatch):
-    """``x · l`` or ``exp(−‖x − l‖²/σ)``, in whatever blocks."""
+def test_projections(dtype, storage, projection):
+    """``x · l`` or ``exp(−γ‖x − l‖²)``, in blocks of any size."""
     X = make_rows(dtype, storage, n_rows=600)
     marks = np.random.default_rng(0).normal(size=(7, 5)).astype(dtype)
-    feature_map = fitted_map(X, projection, 2.5, marks)
+    feature_map = fitted_map(X, projection, 0.4, marks)
     if projection == "linear":
         expected = dense(X).astype(float) @ marks.T.astype(float)
     else:
-        expected = np.exp(-((dense(X)[:, None].astype(float) - marks) ** 2).sum(axis=2) / 2.5)
+        expected = np.exp(-0.4 * ((dense(X)[:, None].astype(float) - marks) ** 2).sum(axis=2))
     projected = feature_map.stored(X)
     assert projected.dtype == X.dtype
     assert feature_map.n_features_out == 7
     tolerance = 10 * TOLERANCE[dtype]
     np.testing.assert_allclose(projected, expected, rtol=tolerance, atol=tolerance)
-    monkeypatch.setattr(landmarks, "NUMBERS_PER_BLOCK", 1)
-    np.testing.assert_allclose(feature_map.stored(X), projected, atol=tolerance)
+    in_blocks = feature_map.stored(X, numbers_per_block=1)
+    np.testing.assert_allclose(in_blocks, projected, atol=tolerance)
 
 
 @every_storage
-def test_automatic_sigma(dtype, storage, monkeypatch):
-    """σ is the median squared distance between rows and landmarks, on a sample of rows."""
+def test_automatic_gamma(dtype, storage):
+    """γ is one over the median squared distance between rows and landmarks, on a sample of rows."""
     X = make_rows(dtype, storage)
     marks = chosen(X, "random")
     distances = ((dense(X)[:, None] - marks) ** 2).sum(axis=2)
-    assert fitted_map(X, "rbf", marks=marks).sigma == pytest.approx(
-        np.quantile(distances, 0.5, method="inverted_cdf"), rel=1e-4
-    )
-    monkeypatch.setattr(landmarks, "ROWS_FOR_SIGMA", 20)
-    assert fitted_map(X, "rbf", marks=marks).sigma > 0
-    assert fitted_map(np.ones((4, 2)), "rbf").sigma == 1
+    median = np.quantile(distances, 0.5, method="inverted_cdf")
+    gamma = fitted_map(X, "rbf", marks=marks).gamma
+    assert gamma == pytest.approx(1 / median, rel=1e-4)
+    # Each row 100 times is more than the sample holds; a quarter is above the spread over samples.
+    rows = np.tile(np.arange(X.shape[0]), 100)
+    assert fitted_map(X[rows], "rbf", marks=marks).gamma == pytest.approx(gamma, rel=0.25)
+    assert fitted_map(np.ones((4, 2)), "rbf").gamma == 1
+
+
+def test_projections_that_overflow():
+    """Squares that are not finite raise, with the remedy."""
+    check_projections(np.full((2, 3), 1e18, np.float32))
+    with pytest.raises(ValueError, match="overflow in float32; scale the features"):
+        check_projections(np.full((2, 3), 1e30, np.float32))
 
 
 def test_weights_on_projections_are_weights_on_the_input():

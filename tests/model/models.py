@@ -22,14 +22,14 @@ MODELS = {
     "codes": LocalCodingSVC(12, random_state=0),
     "landmarks": LandmarkSVC(3, random_state=0),
     "stages": LandmarkSVC(
-        3, n_stages=2, keep_if_better=False, soft_clusters=True, n_neighbors=2, random_state=0
+        3, n_stages=2, keep_if_better=False, coding="soft", n_neighbors=2, random_state=0
     ),
     "rbf": LandmarkSVC(3, projection="rbf", random_state=0),
     "clustered": ClusteredSVC(3, random_state=0),
     "profile": ProfileSVC(3, random_state=0),
-    "tree": LocalDeepSVC(2, alpha=1e-3, random_state=0),
-    "shared tree": LocalDeepSVC(2, alpha=1e-3, share_tree=True, random_state=0),
-    "latent": LatentLocallyLinearSVC(6, alpha=1e-3, random_state=0),
+    "tree": LocalDeepSVC(2, C=10.0, random_state=0),
+    "shared tree": LocalDeepSVC(2, C=10.0, share_tree=True, random_state=0),
+    "latent": LatentLocallyLinearSVC(6, C=10.0, random_state=0),
     "pegasos": PegasosSVC(max_iter=50, tol=None, random_state=0),
     "sdca": SDCASVC(random_state=0),
 }

@@ -57,7 +57,7 @@ def test_the_matrix_written_out(dtype, storage, quadratic, normalize, bias):
 @every_storage
 @every_map
 @pytest.mark.parametrize("bias", [1.0, 0.0])
-def test_normalised_rows_have_norm_one(dtype, storage, quadratic, bias):
+def test_normalized_rows_have_norm_one(dtype, storage, quadratic, bias):
     """With ``normalize`` every lifted row has norm one; a row of zeros stays zero."""
     X = make_rows(dtype, storage)
     lifted = make_lifted(X, quadratic=quadratic, normalize=True, bias=bias)
@@ -213,9 +213,9 @@ def test_steps_and_norms_with_a_shared_bias(dtype, storage, quadratic):
     np.testing.assert_allclose(lifted.squared_norms(), reference.squared_norms(Z), **close(dtype))
 
 
-def test_a_shared_bias_is_not_normalised():
+def test_a_shared_bias_is_not_normalized():
     """Normalising scales the gate, which a shared bias does not pass."""
-    with pytest.raises(ValueError, match="cannot be normalised"):
+    with pytest.raises(ValueError, match="cannot be normalized"):
         make_lifted(shared_bias=True, normalize=True)
 
 

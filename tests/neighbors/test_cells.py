@@ -20,7 +20,7 @@ every_dtype = pytest.mark.parametrize("dtype", ["float32", "float64"])
 @every_dtype
 @pytest.mark.parametrize("k", [1, 3, 60])
 def test_few_points_are_searched_exactly(dtype, k):
-    """All of them are looked at; equal distances are ordered by the point's index."""
+    """All of them are measured; equal distances are ordered by the point's index."""
     X = make_rows(dtype, n_rows=60, n_features=5)
     X[40:] = X[:20]
     queries = make_rows(dtype, n_rows=30, n_features=5, seed=1)
@@ -40,9 +40,8 @@ def test_the_nearest_cells_are_searched(dtype, n_probes, k):
     points, queries = (rng.standard_normal((n, 3)).astype(dtype) for n in (90, 50))
     middles, cell = rng.standard_normal((7, 3)).astype(dtype), rng.integers(7, size=90)
     cell[cell == 3] = 4  # a cell may be empty
-    kind = _core.CellsFloat32 if dtype == "float32" else _core.CellsFloat64
     chosen, distances = np.zeros((50, k), np.int32), np.zeros((50, k), dtype)
-    kind(points, cell.astype(np.int32), middles).nearest(
+    _core.cells(points, cell.astype(np.int32), middles).nearest(
         core_rows(queries), 0, 50, n_probes, chosen, distances
     )
     for query, found in zip(queries, chosen, strict=True):
@@ -59,7 +58,7 @@ def test_most_of_the_nearest_of_many_points_are_found():
     queries = make_rows("float32", n_rows=600, n_features=8, seed=1)
     search = CellSearch(X, ONE_THREAD)
     found = search.query(queries, 2, ONE_THREAD)
-    assert len(search._middles) == round(cells.CELLS_PER_ROOT * np.sqrt(3000))
+    assert len(search.centers) == round(cells.CELLS_PER_ROOT * np.sqrt(3000))
     assert np.mean(found.indices[:, 0] == nearest_rows(X, queries, 1)[0][:, 0]) > 0.9
     copy = pickle.loads(pickle.dumps(search))
     with Workers(2) as two_threads:

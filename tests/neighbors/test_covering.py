@@ -1,11 +1,12 @@
-"""Tests of hyperlocal.neighbors.covering: centres whose neighbourhoods cover all rows."""
+"""Tests of hyperlocal.neighbors.covering: centers whose neighborhoods cover all rows."""
 
 import numpy as np
 import pytest
 
 from hyperlocal.neighbors import covering
+from hyperlocal.neighbors.base import Neighbors
 from hyperlocal.neighbors.covering import cover_rows
-from hyperlocal.neighbors.search import ExactSearch, Neighbors
+from hyperlocal.neighbors.exact import ExactSearch
 from hyperlocal.runtime.threads import Workers
 
 ONE_THREAD = Workers(1)
@@ -17,23 +18,23 @@ def make_rows(n_rows=600, seed=0):
 
 
 @pytest.mark.parametrize("k", [1, 2, 12, 60])
-def test_every_row_lies_in_the_inner_part_of_a_neighbourhood(k):
-    """Few rows where classes meet, a fifth of the neighbourhood elsewhere."""
+def test_every_row_lies_in_the_inner_part_of_a_neighborhood(k):
+    """Few rows where classes meet, half of the neighborhood elsewhere."""
     X, target = make_rows()
-    centres, found = cover_rows(X, target, ExactSearch(X), k, ONE_THREAD)
+    centers, found = cover_rows(X, target, ExactSearch(X), k, ONE_THREAD)
     is_covered = np.zeros(len(X), bool)
-    is_covered[centres] = True
+    is_covered[centers] = True
     for near in found.indices:
         pure = len(np.unique(target[near])) == 1
         share = max(1, round(covering.INNER_SHARE_OF_ONE_CLASS * k))
         is_covered[near[: share if pure else covering.INNER_ROWS]] = True
     assert is_covered.all()
-    np.testing.assert_array_equal(found.indices[:, 0], centres)
-    assert found.indices.shape == (len(centres), k)
+    np.testing.assert_array_equal(found.indices[:, 0], centers)
+    assert found.indices.shape == (len(centers), k)
 
 
-def test_fewer_centres_than_rows_are_needed():
-    """Larger neighbourhoods of one class need fewer centres."""
+def test_fewer_centers_than_rows_are_needed():
+    """Larger neighborhoods of one class need fewer centers."""
     X, target = make_rows()
     few, _ = cover_rows(X, target, ExactSearch(X), 60, ONE_THREAD)
     many, _ = cover_rows(X, target, ExactSearch(X), 10, ONE_THREAD)
@@ -41,20 +42,20 @@ def test_fewer_centres_than_rows_are_needed():
 
 
 def test_the_order_of_rows_plays_no_part():
-    """The same points are centres however the rows stand."""
+    """The same points are centers however the rows stand."""
     X, target = make_rows()
     order = np.random.default_rng(1).permutation(len(X))
-    centres, _ = cover_rows(X, target, ExactSearch(X), 20, ONE_THREAD)
+    centers, _ = cover_rows(X, target, ExactSearch(X), 20, ONE_THREAD)
     X, target = X[order], target[order]
     others, _ = cover_rows(X, target, ExactSearch(X), 20, ONE_THREAD)
-    np.testing.assert_array_equal(np.sort(order[others]), np.sort(centres))
+    np.testing.assert_array_equal(np.sort(order[others]), np.sort(centers))
 
 
 def test_equal_rows_are_covered_too():
     """A row that finds an equal row before itself still ends as covered."""
     X, target = np.zeros((10, 2)), np.arange(10, dtype=np.int32) % 2
-    centres, _ = cover_rows(X, target, ExactSearch(X), 4, ONE_THREAD)
-    assert 1 <= len(centres) <= 10
+    centers, _ = cover_rows(X, target, ExactSearch(X), 4, ONE_THREAD)
+    assert 1 <= len(centers) <= 10
 
 
 class BlindSearch(ExactSearch):
@@ -67,10 +68,10 @@ class BlindSearch(ExactSearch):
 
 
 def test_a_row_that_the_search_misses_is_put_first():
-    """Models are about their centre, so it must be the first of their rows."""
+    """Models are about their center, so it must be the first of their rows."""
     X, target = make_rows(100)
-    centres, found = cover_rows(X, target, BlindSearch(X), 5, ONE_THREAD)
-    np.testing.assert_array_equal(found.indices[:, 0], centres)
+    centers, found = cover_rows(X, target, BlindSearch(X), 5, ONE_THREAD)
+    np.testing.assert_array_equal(found.indices[:, 0], centers)
     assert not found.distances[:, 0].any()
     _, exact = cover_rows(X, target, ExactSearch(X), 5, ONE_THREAD)
     np.testing.assert_array_equal(found.indices, exact.indices)

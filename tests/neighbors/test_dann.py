@@ -23,7 +23,7 @@ def test_distances_are_those_of_the_plain_metric():
         np.testing.assert_allclose((rows**2).sum(axis=1), expected, rtol=1e-8)
 
 
-def test_neighbourhoods_shrink_across_the_boundary():
+def test_neighborhoods_shrink_across_the_boundary():
     """The direction that separates the classes counts most."""
     rng = np.random.default_rng(0)
     pools = rng.uniform(-1, 1, (1, 200, 2))

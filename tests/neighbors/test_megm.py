@@ -10,9 +10,8 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import KNeighborsClassifier
 
-from hyperlocal import MEGM
-from hyperlocal.neighbors import megm as metric_learning
 from hyperlocal.neighbors.megm_descent import loss_and_gradient
+from hyperlocal.preprocessing import MEGM
 from hyperlocal.runtime.threads import Workers
 from reference.problems import stored
 
@@ -37,8 +36,8 @@ def make_relevant(n_rows=240, n_noise=6, seed=0):
     ],
     ids=str,
 )
-def test_the_map_helps_neighbours(options):
-    """Noise is turned down: one nearest neighbour errs much less in the learned space."""
+def test_the_map_helps_neighbors(options):
+    """Noise is turned down: one nearest neighbor errs much less in the learned space."""
     X, y = make_relevant()
     X_test, y_test = make_relevant(seed=1)
     plain = KNeighborsClassifier(1).fit(X, y).score(X_test, y_test)
@@ -60,8 +59,8 @@ def test_descent_lowers_the_loss():
     assert now < 0.8 * before
 
 
-def test_the_start_is_scaled_by_neighbour_distances():
-    """The mean squared distance to ten neighbours is one where the descent starts."""
+def test_the_start_is_scaled_by_neighbor_distances():
+    """The mean squared distance to ten neighbors is one where the descent starts."""
     X, _ = make_relevant()
     start = MEGM()._start(X, np.random.default_rng(0), ONE_THREAD)
     assert (start == start[0, 0] * np.eye(8)).all()
@@ -160,7 +159,7 @@ def test_equal_rows():
 
 
 def test_verbose_writes_iterations(capsys):
-    """Each iteration is told on stderr."""
+    """Each iteration is written to stderr."""
     X, y = make_relevant(100)
     MEGM(random_state=0, max_iter=3, verbose=2).fit(X, y)
     assert "held_out_loss" in capsys.readouterr().err
@@ -188,8 +187,7 @@ def test_bad_arguments_are_named(options, error, message):
         MEGM(**options).fit(*make_relevant(40))
 
 
-def test_too_wide_a_map_is_refused(monkeypatch):
-    """A map of thousands of features squared asks for fewer components."""
-    monkeypatch.setattr(metric_learning, "WIDEST_FULL_MAP", 5)
-    with pytest.raises(ValueError, match="n_components"):
-        MEGM().fit(*make_relevant(40))
+def test_too_wide_a_map_is_refused():
+    """A map of thousands of features squared is refused; the error names n_components."""
+    with pytest.raises(ValueError, match=r"4097 features.*give n_components"):
+        MEGM().fit(*make_relevant(40, n_noise=4095))

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from hyperlocal.neighbors import megm_descent as megm
 from hyperlocal.neighbors.megm_descent import loss_and_gradient
 from hyperlocal.runtime.threads import Workers
 from reference.neighborhood import megm_gradient, megm_loss
@@ -19,9 +18,9 @@ def make_data(n_rows=30, n_features=4, seed=0):
     return rng.standard_normal((n_rows, n_features)), rng.integers(N_CLASSES, size=n_rows)
 
 
-def evaluate(A, X, target, neighbors=None, workers=ONE_THREAD):
+def evaluate(A, X, target, neighbors=None, workers=ONE_THREAD, **options):
     one_hot = np.eye(N_CLASSES, dtype=X.dtype)[target]
-    return loss_and_gradient(A, X, target.astype(np.int32), one_hot, workers, neighbors)
+    return loss_and_gradient(A, X, target.astype(np.int32), one_hot, workers, neighbors, **options)
 
 
 def some_neighbors(n_rows, k, seed=0):
@@ -69,7 +68,7 @@ def approx_central(function, at, step=1e-6):
 
 
 @every_map
-def test_all_neighbours_are_all_pairs(shape):
+def test_all_neighbors_are_all_pairs(shape):
     """The truncated sum over all other rows is the exact one."""
     X, target = make_data()
     A = np.random.default_rng(1).standard_normal(shape)
@@ -80,15 +79,14 @@ def test_all_neighbours_are_all_pairs(shape):
 
 
 @pytest.mark.parametrize("k", [None, 9])
-def test_blocks_and_threads_do_not_matter(k, monkeypatch):
+def test_blocks_and_threads_do_not_matter(k):
     """Two threads give the same bits; other blocks the same digits."""
     X, target = make_data(200)
     near = None if k is None else some_neighbors(200, k)
     A = np.eye(4)
     whole = evaluate(A, X, target, near)
-    monkeypatch.setattr(megm, "NUMBERS_PER_BLOCK", 4000)
-    one = evaluate(A, X, target, near)
+    one = evaluate(A, X, target, near, numbers_per_block=4000)
     with Workers(2) as two_threads:
-        two = evaluate(A, X, target, near, two_threads)
+        two = evaluate(A, X, target, near, two_threads, numbers_per_block=4000)
     np.testing.assert_array_equal(one[1], two[1])
     np.testing.assert_allclose(one[1], whole[1], atol=1e-14)

@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from estimators.data import make_data
-from hyperlocal import LatentLocallyLinearSVC
+from hyperlocal.papers import LatentLocallyLinearSVC
 from hyperlocal.plots import PrototypeDisplay, WeightMapDisplay
 from plots.fitted import local
 
@@ -46,7 +46,7 @@ def test_prototypes_in_the_units_of_the_given_rows():
 def test_models_without_anchors():
     """They have weights, but no prototypes."""
     X, y = make_data()
-    model = LatentLocallyLinearSVC(4, alpha=1e-3, max_iter=2, random_state=0).fit(X, y)
+    model = LatentLocallyLinearSVC(4, C=10.0, max_iter=2, random_state=0).fit(X, y)
     assert WeightMapDisplay.from_estimator(model).values.shape == (4, 5)
     for other in (model, local(code_on=[0, 1]).fit(X, y)):
         with pytest.raises(ValueError, match="no anchors among the rows"):

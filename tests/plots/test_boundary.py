@@ -9,7 +9,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from estimators.data import make_data, make_ring
-from hyperlocal import SDCASVC, ClusteredSVC, LocalDeepSVC, LocallyLinearSVC
+from hyperlocal import LocallyLinearSVC
+from hyperlocal.linear import SDCASVC
+from hyperlocal.papers import ClusteredSVC, LocalDeepSVC
 from hyperlocal.plots import BoundaryDisplay
 from plots.fitted import local
 
@@ -48,7 +50,7 @@ def test_boundaries_through_a_pipeline():
 
 @pytest.mark.parametrize(
     "model",
-    [SDCASVC(), ClusteredSVC(4, random_state=0), LocalDeepSVC(2, alpha=1e-3, random_state=0)],
+    [SDCASVC(), ClusteredSVC(4, random_state=0), LocalDeepSVC(2, C=10.0, random_state=0)],
     ids=lambda model: type(model).__name__,
 )
 def test_boundaries_of_other_models(model):
@@ -89,7 +91,7 @@ def test_margins_are_contours_of_the_score():
 def test_what_a_model_lacks_is_named():
     """Margins need two classes, and circles need support vectors."""
     X, y = make_data(3, n_features=4)
-    model = LocalDeepSVC(1, alpha=1e-3, max_iter=2, random_state=0).fit(X[:, :2], y)
+    model = LocalDeepSVC(1, C=10.0, max_iter=2, random_state=0).fit(X[:, :2], y)
     with pytest.raises(ValueError, match="two classes, not 3"):
         BoundaryDisplay.from_estimator(model, X[:, :2], margins=True)
     with pytest.raises(ValueError, match="LocalDeepSVC has no support_"):

@@ -4,7 +4,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 from estimators.data import make_data
-from hyperlocal import LocalDeepSVC
+from hyperlocal.papers import LocalDeepSVC
 from hyperlocal.plots import ConvergenceDisplay
 from plots.fitted import local, moving
 
@@ -23,7 +23,7 @@ def test_convergence_ends_at_the_fitted_objective():
 def test_convergence_without_a_gap():
     """Losses of learned gates have no bound; models without epochs have no history."""
     X, y = make_data()
-    tree = LocalDeepSVC(1, alpha=1e-3, max_iter=4, random_state=0).fit(X, y)
+    tree = LocalDeepSVC(1, C=10.0, max_iter=4, random_state=0).fit(X, y)
     display = ConvergenceDisplay.from_estimator(tree)
     assert display.gap_line_ is None
     assert display.name == "mean loss"

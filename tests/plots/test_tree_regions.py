@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 from estimators.data import make_data, make_ring
-from hyperlocal import LocalDeepSVC
+from hyperlocal.papers import LocalDeepSVC
 from hyperlocal.plots import TreeRegionsDisplay
 
 
 def tree(**options):
-    return LocalDeepSVC(**{"depth": 2, "alpha": 1e-3, "random_state": 0, "max_iter": 5, **options})
+    return LocalDeepSVC(**{"depth": 2, "C": 10.0, "random_state": 0, "max_iter": 5, **options})
 
 
 def test_rows_and_regions_are_drawn():

@@ -1,4 +1,4 @@
-"""Plain twins of the neighbour search, the local SVMs and the local metrics; LIBSVM solves."""
+"""Plain twins of the neighbor search, the local SVMs and the local metrics; LIBSVM solves."""
 
 import numpy as np
 from sklearn.svm import SVC
@@ -16,17 +16,15 @@ def nearest_rows(X, queries, k):
     return order, np.take_along_axis(distances, order, axis=1)
 
 
-def kernel_matrix(rows, query, kernel, sigma, degree=3, coef0=1.0):
-    """Kernel values of neighbours and, as the last row, of the query itself."""
+def kernel_matrix(rows, query, kernel, gamma, degree=3, coef0=1.0):
+    """Kernel values of neighbors and, as the last row, of the query itself."""
     differences = np.vstack([rows - query, np.zeros_like(query)])
-    squared = (differences[:-1] ** 2).sum(axis=1).mean() if sigma == 0 else sigma**2
-    products = differences @ differences.T / squared
-    if kernel == "linear":
-        return products
-    if kernel == "poly":
-        return (products + coef0) ** degree
-    norms = np.diag(products)
-    return np.exp(-0.5 * (norms[:, None] + norms - 2 * products))
+    if gamma == "local":
+        gamma = 1 / (differences[:-1] ** 2).sum(axis=1).mean() / (2 if kernel == "rbf" else 1)
+    if kernel == "rbf":
+        return np.exp(-gamma * squared_distances(differences, differences))
+    products = gamma * differences @ differences.T
+    return products if kernel == "linear" else (products + coef0) ** degree
 
 
 def solve(gram, y, costs):
@@ -56,11 +54,11 @@ def local_scores(gram, labels, costs, n_classes):
     return scores[1:] if n_classes == 2 else scores
 
 
-def scores(X, target, costs, n_classes, queries, neighbors, kernel, sigma, **options):
-    """Scores of queries, each on its own neighbours."""
+def scores(X, target, costs, n_classes, queries, neighbors, kernel, gamma, **options):
+    """Scores of queries, each on its own neighbors."""
     out = []
     for query, near in zip(queries, neighbors, strict=True):
-        gram = kernel_matrix(X[near], query, kernel, sigma, **options)
+        gram = kernel_matrix(X[near], query, kernel, gamma, **options)
         out.append(local_scores(gram, target[near], costs[near], n_classes))
     return np.array(out)
 
@@ -102,10 +100,10 @@ def dann_metric(pool, query, target, ridge, roundness):
     for label in np.unique(target):
         own = target == label
         mass = weights[own].sum()
-        centre = weights[own] @ X[own] / mass
-        between += mass * np.outer(centre - mean, centre - mean)
+        center = weights[own] @ X[own] / mass
+        between += mass * np.outer(center - mean, center - mean)
         for x, weight in zip(X[own], weights[own], strict=True):
-            within += weight * np.outer(x - centre, x - centre)
+            within += weight * np.outer(x - center, x - center)
     within += ridge * np.trace(within) / X.shape[1] * np.eye(X.shape[1])
     values, vectors = np.linalg.eigh(within)
     root = vectors / np.sqrt(values) @ vectors.T

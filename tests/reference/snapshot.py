@@ -12,12 +12,13 @@ from hyperlocal import _core
 from hyperlocal.data.rows import core_rows
 from hyperlocal.gates.codes import CODINGS, encode
 from hyperlocal.gates.gate import Gate
+from hyperlocal.kernels import Kernel
 from hyperlocal.model.lifting import LiftedRows
-from hyperlocal.neighbors.search import ExactSearch
+from hyperlocal.neighbors.exact import ExactSearch
 from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import anchor_descent, anchor_sgd, dual, latent, pegasos, sgd
 from hyperlocal.solvers import trees as local_deep
-from hyperlocal.solvers.small_svms import KernelOptions, NeighborhoodSolver
+from hyperlocal.solvers.small_svms import NeighborhoodSolver, SvmOptions
 
 from .problems import DTYPES, STORAGES, make_lifted, make_problem, make_rows
 
@@ -55,16 +56,16 @@ def _kernels(dtype, storage, quadratic):
 
 
 def _local_svms(X):
-    options = KernelOptions("rbf", 0.0, 3, 1.0, 1e-8, 10**6)
+    options = SvmOptions(Kernel("rbf"), has_local_gamma=True, tol=1e-8, max_iter=10**6)
     target, workers = np.arange(60, dtype=np.int32) % 3, Workers(1)
     solver = NeighborhoodSolver(X, target, np.ones(60), 3, options)
     near = ExactSearch(X).query(X, 12, workers)
     models, _ = solver.train(X, near, workers)
-    centres = np.arange(60, dtype=np.int32)[::-1]
+    centers = np.arange(60, dtype=np.int32)[::-1]
     return {
-        "neighbour distances": near.distances,
+        "neighbor distances": near.distances,
         "dual of local SVMs": solver.scores(X, near, workers)[0],
-        "dual of kept SVMs": solver.centre_scores(models, X, centres, workers),
+        "dual of cached SVMs": solver.center_scores(models, X, centers, workers),
     }
 
 

@@ -107,7 +107,7 @@ def test_the_first_anchor_steps_have_the_length_asked_for():
 
 
 def test_a_monitor_hears_of_every_epoch_and_can_stop():
-    """The monitor is told number, objective and accuracy, and ends the run by returning True."""
+    """The monitor gets number, objective and accuracy, and ends the run by returning True."""
     seen = []
 
     def monitor(number, objective, accuracy):

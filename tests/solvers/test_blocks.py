@@ -63,7 +63,7 @@ def test_objective_of_all_rows(loss, crammer_singer, n_blocks):
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "log"])
 def test_gap_is_exact(loss):
-    """Even after one pass, the gap told is primal minus dual objective, by the definitions."""
+    """Even after one pass, the reported gap is primal minus dual objective, by the definitions."""
     source = Source(n_columns=1, loss=loss)
     result = solve(source, max_iter=1)
     lifted = source.whole.lifted
@@ -81,7 +81,7 @@ def test_gap_is_exact(loss):
 
 
 def test_monitor_stops():
-    """A monitor sees each pass and may stop the run, which then still tells its exact gap."""
+    """A monitor sees each pass and may stop the run, which then still has its exact gap."""
     seen = []
 
     def monitor(number, **facts):

@@ -44,9 +44,8 @@ def test_a_block_equals_single_visits(dtype, steps):
     before = rng.integers(-2, 3, (40, 3)).astype(float) if steps else np.zeros((40, 3))
     norms = np.einsum("ic,ij,jc->c", before, K.astype(float), before)
     losses, added = np.zeros(3), np.empty((40, 3))
-    _core.kernel_pegasos_block(
-        (K @ before).astype(dtype), K, target, costs, LAMBDA, steps, norms, losses, added
-    )
+    block = _core.kernel_block((K @ before).astype(dtype), K, target, costs)
+    block.visit(LAMBDA, steps, norms, losses, added)
     counts, _, met = reference.kernel_epoch(
         K.astype(float), target, costs, 3, before, steps, range(40), LAMBDA
     )
@@ -61,10 +60,10 @@ def test_a_block_equals_single_visits(dtype, steps):
 def test_epochs_equal_single_visits(sampling, block):
     """Blocks and tiles of any size lead to the counts of plain kernel Pegasos, same order."""
     X, target, costs = make_data()
-    kernel = Kernel("rbf", gamma=0.3, constant=0.5)
+    kernel = Kernel("rbf", gamma=0.3)
     sizes = {"rows_per_block": block, "rows_per_tile": 16}
-    found = solve(RowKernel(kernel, X), target, costs, sampling=sampling, **sizes)
-    K, counts, steps = kernel(X, X), np.zeros((120, 3)), 0
+    found = solve(RowKernel(kernel, X, 0.5), target, costs, sampling=sampling, **sizes)
+    K, counts, steps = kernel.values(X, X) + 0.5, np.zeros((120, 3)), 0
     orders = visits.sampled_orders(120, sampling, np.random.default_rng(0))
     for _ in range(4):
         counts, steps, _ = reference.kernel_epoch(
@@ -81,7 +80,7 @@ def test_epochs_equal_single_visits(sampling, block):
 def test_a_linear_kernel_is_linear_pegasos(dtype, storage, average):
     """With products of rows as kernel, the expansion is linear Pegasos with the same order."""
     X, target, costs = make_data(dtype=dtype, storage=storage)
-    found = solve(RowKernel(Kernel("linear", constant=0.49), X), target, costs, average=average)
+    found = solve(RowKernel(Kernel("linear"), X, 0.49), target, costs, average=average)
     problem = pegasos.PegasosProblem(
         X=X, costs=costs.astype(dtype), lambda_=LAMBDA, bias=0.7, n_columns=3, target=target,
         coupling="one_vs_rest", workers=Workers(1),
@@ -103,10 +102,9 @@ def test_cache_and_threads_change_nothing(cache, n_jobs):
     """The result does not depend on how much is cached, nor on the threads."""
     X, target, costs = make_data()
     source = RowKernel(Kernel("rbf", gamma=0.3), X)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernel_pegasos, "ROWS_PER_TILE", 16)
-        found = solve(source, target, costs, cache_bytes=cache, n_jobs=n_jobs, max_iter=2)
-        plain = solve(source, target, costs, max_iter=2)
+    options = {"max_iter": 2, "rows_per_tile": 16}
+    found = solve(source, target, costs, cache_bytes=cache, n_jobs=n_jobs, **options)
+    plain = solve(source, target, costs, **options)
     np.testing.assert_array_equal(found.support, plain.support)
     np.testing.assert_allclose(found.coefficients, plain.coefficients, rtol=1e-12)
 
@@ -137,8 +135,9 @@ def test_the_cache_keeps_its_budget():
 def test_a_matrix_serves_as_well_as_rows():
     """A precomputed matrix gives what computing its values gives."""
     X, target, costs = make_data()
-    K = Kernel("rbf", gamma=0.3)(X, X)
-    by_rows = solve(RowKernel(Kernel("rbf", gamma=0.3, constant=1.0), X), target, costs)
+    kernel = Kernel("rbf", gamma=0.3)
+    K = kernel.values(X, X)
+    by_rows = solve(RowKernel(kernel, X, 1.0), target, costs)
     by_matrix = solve(MatrixKernel(K, 1.0), target, costs)
     np.testing.assert_allclose(by_rows.coefficients, by_matrix.coefficients, rtol=1e-9)
 
@@ -149,7 +148,7 @@ def test_the_gap_certifies(average, sampling):
     """The objective is that of the expansion, the optimum lies within the gap, the gap closes."""
     X, target, costs = make_data()
     kernel = Kernel("rbf", gamma=0.3)
-    K = kernel(X, X)
+    K = kernel.values(X, X)
     results = [
         solve(
             RowKernel(kernel, X), target, costs, max_iter=epochs, average=average, sampling=sampling
@@ -181,3 +180,25 @@ def test_it_stops_at_the_gap():
     stopped = solve(source, target, costs, monitor=lambda number, **facts: number == 2)
     assert stopped.stopped
     assert stopped.n_iter == 2
+
+
+@every_storage
+def test_an_expansion_is_summed_over_the_support(dtype, storage):
+    """Scores are kernel values times coefficients plus the intercept; threads play no part."""
+    X, _, _ = make_data(n_rows=1100, dtype=dtype, storage=storage)
+    support = X[:70]
+    rng = np.random.default_rng(0)
+    coefficients, intercept = (rng.normal(size=n).astype(dtype) for n in ((3, 70), 3))
+    kernel = Kernel("rbf", gamma=0.3)
+    found = []
+    for n_jobs in (1, 2):
+        with Workers(n_jobs) as workers:
+            found.append(
+                kernel_pegasos.expansion_scores(
+                    lambda rows, part: kernel.values(rows, support[part]), X, coefficients,
+                    intercept, workers,
+                )
+            )  # fmt: skip
+    np.testing.assert_array_equal(*found)
+    expected = kernel.values(X, support) @ coefficients.T + intercept
+    np.testing.assert_allclose(found[0], expected, atol=1e-4 if dtype == "float32" else 1e-12)

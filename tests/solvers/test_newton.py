@@ -147,7 +147,7 @@ def test_a_monitor_can_stop_the_steps():
 @pytest.mark.parametrize("newton_after", [0, 3])
 def test_the_objective_falls_with_max_iter(loss, dtype, n_rows, newton_after):
     """Steps that are cut short leave the weights they have reached: each step lowers the objective,
-    and the gap tells how far the optimum can be."""
+    and the gap bounds the distance to the optimum."""
     problem = hard_problem(dtype, loss=loss, n_rows=n_rows)
     options = {"tol": 1e-5, "newton_after": newton_after}
     found = [

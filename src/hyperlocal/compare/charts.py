@@ -46,7 +46,7 @@ def css_color(color: tuple[int, int, int]) -> str:
 
 
 def pareto_front(rows: Sequence[Row]) -> list[int]:
-    """Numbers of the rows that no other beats in both error and time, the fastest first."""
+    """Numbers of the rows than which no other has a lower error and time, the fastest first."""
     measured = [j for j, row in enumerate(rows) if row.accuracy is not None]
     measured.sort(key=lambda j: (rows[j].predict_microseconds or 0, -(rows[j].accuracy or 0)))
     front: list[int] = []

@@ -32,6 +32,7 @@ from ..estimators.neighborhood import NeighborhoodSVC
 from ..estimators.pegasos import PegasosSVC
 from ..estimators.profile import ProfileSVC
 from ..estimators.sdca import SDCASVC
+from ..estimators.second_look import SecondLookSVC
 from ..estimators.supervised_anchors import SupervisedAnchorSVC
 from ..neighbors.megm import MEGM
 
@@ -111,8 +112,8 @@ def _linear_local_models(**common: Any) -> LocallyLinearSVC:
     return LocallyLinearSVC(feature_map="identity", **common)
 
 
-def _second_look(**common: Any) -> NeighborhoodSVC:
-    return NeighborhoodSVC(first_look=LocallyLinearSVC(**common), **common)
+def _second_look(**common: Any) -> SecondLookSVC:
+    return SecondLookSVC(LocallyLinearSVC(**common), NeighborhoodSVC(**common), **common)
 
 
 def _nearest_in_learned_metric(n_jobs: int | None, random_state: int) -> Any:

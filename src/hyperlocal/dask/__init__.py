@@ -1,7 +1,7 @@
 """Training on many machines with Dask (needs the extra ``hyperlocal[dask]``).
 
-Rows, codes and dual variables stay on the workers; weights travel. Everything runs as Dask tasks:
-a worker that dies costs a retry, not the fit.
+Rows, codes and dual variables stay on the workers; only weights are sent. Everything runs as Dask
+tasks, and the work of a lost worker is done again by others.
 """
 
 try:

@@ -1,5 +1,5 @@
-"""What the Dask estimators share: a local model whose gate is fitted on a sample and whose weights
-are trained by a crew, and lazy prediction with it.
+"""Base of the Dask estimators: the gate is fitted to a sample, the weights are trained by the
+members on the workers, and prediction is lazy.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ from .partitioning import group_anchors, shared_rows
 from .supply import Supply, pooled
 from .tasks import PartFacts, Plan
 
-#: Dask has its workers give freed memory back to the system at once; getting it again takes as long
-#: as the arithmetic of a round. Workers started under ``dask.config.set(KEEP_MEMORY)`` keep it.
+#: By default, Dask's workers return freed memory to the system at once; allocating it again takes
+#: as long as the arithmetic of a round. Workers started under ``dask.config.set(KEEP_MEMORY)``
+#: reuse their memory.
 KEEP_MEMORY = {
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 30,
     "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 1 << 25,  # the most there can be
@@ -62,10 +63,10 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : Dask array or dataframe of shape (n_rows, n_features)
-            Partitions may be uneven, and some empty. What is in memory (an array, a CSR matrix, a
-            dataframe) is cut into parts and sent.
+            Partitions may be uneven or empty. Data in memory (an array, a CSR matrix, a dataframe)
+            are split and sent to the workers.
         y : Dask array or series of shape (n_rows,)
-            Divided as X, or in memory where X knows its chunk sizes.
+            With the partitions of X, or in memory if the chunk sizes of X are known.
         sample_weight : Dask array or series of shape (n_rows,), default=None
 
         Returns
@@ -101,7 +102,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
     # ---- for users --------------------------------------------------------------------
 
     def to_local(self) -> Any:
-        """The fitted model as a plain estimator, which needs no Dask: save it, explain with it."""
+        """The fitted model as an estimator without Dask, for instance to save or to explain it."""
         check_is_fitted(self, "classes_")
         return deepcopy(self._local)
 
@@ -116,7 +117,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         return self._apply(X, "predict", None, self.classes_.dtype)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows that are predicted right."""
+        """The accuracy: the share of rows that are predicted correctly."""
         if not is_lazy(X):
             return float(self._local.score(X, y, sample_weight))
         parts = row_parts(X, y, sample_weight, n_parts=1)
@@ -127,7 +128,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def anchors_(self) -> np.ndarray:
-        """Where the local models sit."""
+        """Anchors, ``(n_anchors, width of what is coded)``."""
         return self._local.anchors_
 
     @property
@@ -149,7 +150,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         return hasattr(self, "classes_")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "client": None}  # a connection does not travel
+        return {**super().__getstate__(), "client": None}  # a connection cannot be pickled
 
     # ---- fitting ---------------------------------------------------------------------------------
 
@@ -245,7 +246,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
     def _shares(
         self, chain: LocalModel, sample: LabelledRows, n_members: int, workers: Workers
     ) -> np.ndarray | None:
-        """Which anchors' rows go to which member; None: at random, or nowhere."""
+        """Which rows go to which member, by anchors; None: at random, or rows are not moved."""
         if self.partitioning != "anchors":
             return None
         codes, n_anchors = chain.encode(sample.X, workers), chain.n_anchors
@@ -338,7 +339,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         return None if n_columns == 1 else n_columns
 
     def _apply(self, X: Any, method: str, n_columns: int | None, dtype: Any) -> Any:
-        """Call a method of the local model on every partition, when it is asked for."""
+        """Call a method of the local model on every partition, lazily."""
         if not is_lazy(X):
             return getattr(self._local, method)(X)
         model = dask.delayed(self._local, traverse=False)

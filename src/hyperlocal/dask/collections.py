@@ -1,4 +1,4 @@
-"""Dask collections, and whatever else users have, as a list of parts: rows, labels, weights."""
+"""Dask collections, or data in memory, as a list of parts: rows, labels, weights."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def row_parts(X: Any, y: Any, sample_weight: Any, n_parts: int) -> list[tuple[An
     Parameters
     ----------
     X : Dask array or dataframe, or anything with rows
-        What is in memory is cut into ``n_parts`` parts.
+        Data in memory are split into ``n_parts`` parts.
     y, sample_weight : Dask array or series, or array-like
         Divided as ``X`` is.
     n_parts : int
@@ -61,7 +61,7 @@ def _known_lengths(X: Any) -> list[int] | None:
 
 
 def _cut(values: Any, lengths: list[int]) -> list[Any]:
-    """Slices of something in memory; each travels once, to the worker that needs it."""
+    """Slices of data in memory; each is sent once, to the worker that needs it."""
     bounds = np.concatenate([[0], np.cumsum(lengths)])
     take = values.iloc if hasattr(values, "iloc") else values
     if sp.issparse(values):
@@ -75,8 +75,8 @@ def _divided_like(name: str, values: Any, lengths: list[int] | None, n_parts: in
         values = values if hasattr(values, "shape") else np.asarray(values)
         if lengths is None:
             raise TypeError(
-                f"{name} must be a Dask collection with the partitions of X, since X does not know "
-                f"how many rows its partitions have; call X.compute_chunk_sizes() or give a Dask "
+                f"{name} must be a Dask collection with the partitions of X, since it is not known "
+                f"how many rows these have; call X.compute_chunk_sizes() or give a Dask "
                 f"{name}."
             )
         if values.shape[0] != sum(lengths):

@@ -1,8 +1,8 @@
-"""A team whose members are on Dask workers: where they are, what is sent, what follows a loss.
+"""A team whose members are on Dask workers: where they are, what is sent, and lost workers.
 
-Each member has a home, the worker that holds its rows; its tasks go there and nowhere else. Where a
-home is gone, the member is made again on the worker with the fewest members, and starts anew within
-the same round. Only where no worker is left, and none comes within half a minute, the fit ends.
+A member is some of the rows with their dual variables. Its home is the worker that holds them; its
+tasks run only there. If the home is lost, the member is created again on the worker with the fewest
+members, within the same round. The fit fails if no worker is left for half a minute.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .supply import send
 SECONDS_BETWEEN_LOOKS = 1.0
 PATIENCE = 30.0
 SECONDS_TO_DISMISS = 10.0
-# Weights of so many bytes, to all members together, go with the orders, through the scheduler; more
-# go to one worker, and from there to the others. The first is one exchange of messages less.
+# Up to so many bytes, to all members together, weights are sent with the tasks, through the
+# scheduler. More are sent to one worker, and from there to the others: one more message.
 FEW_BYTES = 1 << 23
 
-# Makes the pieces of members' rows, as futures.
+# Returns the pieces of members' rows, as futures.
 Supply = Callable[[set[int]], dict[int, list[Future]]]
 
 
@@ -69,11 +69,11 @@ class Crew:
     # ---- members -------------------------------------------------------------------------------
 
     def enlist(self, plan: tasks.Plan, n_members: int, supply: Supply, care: float) -> np.ndarray:
-        """Place members on workers, but for empty ones; returns the mass of classes of each."""
+        """Place members on workers, except empty ones; returns the mass of classes of each."""
         self._plan, self._supply = plan, supply
         facts = self._make(set(range(n_members)))
         present = [member for member in range(n_members) if facts[member][0]]
-        # Members are numbered anew; their supply still knows them by their first number.
+        # Members get new numbers; their supply uses the first ones.
         self._numbers = present
         self._homes = {new: self._homes[old] for new, old in enumerate(present)}
         self.n_members = len(present)
@@ -81,7 +81,7 @@ class Crew:
         return np.array([facts[old][2] for old in present])
 
     def lift_again(self, plan: tasks.Plan, care: float) -> None:
-        """Have all members lift their rows by another gate."""
+        """Lift the rows of all members by another gate."""
         self._plan = plan
         sent = self._send(plan)
         masses = self._ask(tasks.lift_again, lambda member: (sent,))
@@ -90,7 +90,7 @@ class Crew:
     def learn(
         self, plan: tasks.Plan, n_epochs: int, shorter: float
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Have all members move the anchors."""
+        """Move the anchors, by the rows of each member."""
         sent = self._send(plan)
         return self._ask(
             tasks.learn, lambda member: (sent, n_epochs, shorter, [self._seed, member])
@@ -120,7 +120,7 @@ class Crew:
         return proposals
 
     def close(self) -> None:
-        """Have the workers forget the members; never raises."""
+        """Remove the members from the workers; never raises."""
         try:
             homes = set(self._homes.values()) & set(self._workers())
             done = [
@@ -129,10 +129,10 @@ class Crew:
             ]
             if done:
                 wait(done, timeout=SECONDS_TO_DISMISS)
-        except Exception:  # a cluster that is gone has forgotten them
+        except Exception:  # the cluster, and the members with it, is gone
             pass
 
-    # ---- asking ----------------------------------------------------------------------------------
+    # ---- tasks of members ------------------------------------------------------------------------
 
     def _ask(
         self,
@@ -140,7 +140,7 @@ class Crew:
         arguments: Callable[[int], tuple[Any, ...]],
         after_loss: Callable[[int], tuple[Any, ...]] | None = None,
     ) -> list[Any]:
-        """Run a task for every member at its home; lost members are made again and asked again."""
+        """Run a task for every member at its home; lost members are created and run again."""
         answers: dict[int, Any] = {}
         asked = dict.fromkeys(range(self.n_members), arguments)
         while asked:
@@ -161,7 +161,7 @@ class Crew:
         return [answers[member] for member in range(self.n_members)]
 
     def _make(self, missing: set[int]) -> dict[int, Any]:
-        """Have members made from the rows, by their first numbers."""
+        """Create members from the rows, by their first numbers."""
         made: dict[int, Any] = {}
         numbers = {old: new for new, old in enumerate(self._numbers)}
         while missing:
@@ -202,7 +202,7 @@ class Crew:
     def _gather(
         self, futures: dict[int, Future], homes: dict[int, str]
     ) -> tuple[dict[int, Any], set[int]]:
-        """Results by member, and the members whose home is gone."""
+        """Results by member, and the members whose home is lost."""
         pending, lost = dict(futures), set()
         try:
             while pending:
@@ -215,7 +215,7 @@ class Crew:
                     if gone:
                         self.client.cancel([pending.pop(member) for member in gone])
                     continue
-                except CancelledError:  # dealt with below, by their status
+                except CancelledError:  # handled below, by their status
                     pass
                 pending = {}
         except BaseException:
@@ -234,7 +234,7 @@ class Crew:
         return self._results(found, lost), lost
 
     def _results(self, found: dict[int, Future], lost: set[int]) -> dict[int, Any]:
-        """Fetch results; those that died with their worker are lost."""
+        """Fetch results; those of a lost worker are lost."""
         results = self.client.gather(list(found.values()), errors="skip")
         if len(results) == len(found):
             return dict(zip(found, results, strict=True))
@@ -248,7 +248,7 @@ class Crew:
         return results
 
     def _workers(self) -> dict[str, int]:
-        """Threads of each living worker."""
+        """Threads of each worker."""
         if self.client.status != "running":
             raise WorkersLostError(
                 f"the Dask client is {self.client.status}: the scheduler is gone, and the fit with "
@@ -268,6 +268,6 @@ class Crew:
         return workers
 
     def _send(self, what: Any) -> Future:
-        """Bring weights or a model within reach of all workers, once there are any."""
+        """Make weights or a model available to all workers, once there are any."""
         self._wait_for_workers()
         return send(self.client, what)

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from ..estimators.locally_linear import LocallyLinearSVC
 from .base import DaskClassifier
 
 
+@dataclass(eq=False, repr=False)
 class DaskLocallyLinearSVC(DaskClassifier):
     """Locally linear support vector classifier, trained on a Dask cluster.
 
-    The same model as :class:`hyperlocal.LocallyLinearSVC`, and the same optimum: anchors come from
-    a sample, one shuffle brings rows of a neighbourhood together, and each partition runs dual
-    epochs on its own rows. Only weights travel. The duality gap over all rows ends the fit.
+    The same model as :class:`hyperlocal.LocallyLinearSVC`, and the same optimum. Anchors are fitted
+    to a sample; rows are shuffled once, so that near rows are in the same partition; each partition
+    runs dual epochs on its own rows. Only weights are sent between rounds. Training stops by the
+    duality gap over all rows.
 
     Parameters
     ----------
     client : distributed.Client or None, default=None
-        None is the client in use, or else a ``LocalCluster`` that lives as long as the fit.
+        None is the client in use, or else a ``LocalCluster`` for the time of the fit.
     partitioning : {"anchors", "random", "given"}, default="anchors"
-        "anchors" groups rows by neighbourhood: fewest rounds. "random" shuffles them. "given"
-        leaves them where they are, for data that must not move, with one member per partition; a
-        warning tells where they seem sorted by class.
+        "anchors" groups rows by their nearest anchors: fewest rounds. "random" shuffles them.
+        "given" trains on the partitions as they are, for data that must not be moved; a warning is
+        given if they seem to be sorted by class.
     n_partitions : int or None, default=None
-        Groups of rows that train side by side; None is one per worker thread.
+        Groups of rows that are trained in parallel; None is one per worker thread.
     epochs_per_round : float or "auto", default="auto"
-        Epochs over a partition's rows between two exchanges of weights; 0.5 is half of the rows, by
-        lot. "auto" is 8 for partitions below 20,000 rows, 4 below 50,000, 2 below 200,000, and 1
+        Epochs over a partition's rows between two exchanges of weights; 0.5 is a random half of the
+        rows. "auto" is 8 for partitions below 20,000 rows, 4 below 50,000, 2 below 200,000, and 1
         above: more epochs save rounds, fewer save work.
     n_anchors, n_neighbors, coding, beta, anchors, feature_map, code_on, normalize, C, loss, \
 multi_class, intercept_scaling, class_weight, random_state, verbose
@@ -48,7 +51,7 @@ feature_names_in_
     n_partitions_ : int
         Partitions that had rows.
     n_restarts_ : int
-        How often partitions had to be made again, because their worker was lost.
+        How often partitions were created again, because their worker was lost.
     bytes_per_round_ : dict
         Bytes of weights "sent" to the workers and "received" from them, on average.
 
@@ -72,49 +75,25 @@ feature_names_in_
 
     _local_class = LocallyLinearSVC
 
-    def __init__(
-        self,
-        client: Any = None,
-        *,
-        partitioning: str = "anchors",
-        n_partitions: int | None = None,
-        epochs_per_round: Any = "auto",
-        n_anchors: Any = "auto",
-        n_neighbors: int = 8,
-        coding: str = "soft",
-        beta: Any = "auto",
-        anchors: Any = "kmeans",
-        feature_map: Any = "auto",
-        code_on: Any = "input",
-        normalize: bool = True,
-        C: float = 3.0,
-        loss: str = "squared_hinge",
-        multi_class: str = "ovr",
-        max_iter: int = 500,
-        tol: float = 1e-3,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.client = client
-        self.partitioning = partitioning
-        self.n_partitions = n_partitions
-        self.epochs_per_round = epochs_per_round
-        self.n_anchors = n_anchors
-        self.n_neighbors = n_neighbors
-        self.coding = coding
-        self.beta = beta
-        self.anchors = anchors
-        self.feature_map = feature_map
-        self.code_on = code_on
-        self.normalize = normalize
-        self.C = C
-        self.loss = loss
-        self.multi_class = multi_class
-        self.max_iter = max_iter
-        self.tol = tol
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.verbose = verbose
+    client: Any = None
+    _: KW_ONLY
+    partitioning: str = "anchors"
+    n_partitions: int | None = None
+    epochs_per_round: Any = "auto"
+    n_anchors: Any = "auto"
+    n_neighbors: int = 8
+    coding: str = "soft"
+    beta: Any = "auto"
+    anchors: Any = "kmeans"
+    feature_map: Any = "auto"
+    code_on: Any = "input"
+    normalize: bool = True
+    C: float = 3.0
+    loss: str = "squared_hinge"
+    multi_class: str = "ovr"
+    max_iter: int = 500
+    tol: float = 1e-3
+    intercept_scaling: float = 1.0
+    class_weight: Any = None
+    random_state: Any = None
+    verbose: int = 0

@@ -1,7 +1,7 @@
 """Which rows belong together: groups of anchors that share few rows with other groups.
 
-Two rows meet in training only where they share an anchor. Rows grouped by their neighbourhood make
-a problem that nearly falls apart into one per group, and groups can be trained side by side.
+Two rows interact in training only if they share an anchor. If rows are grouped by their anchors,
+the problem is nearly a sum of one problem per group, and groups can be trained in parallel.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from scipy.linalg import eigh
 
 from ..gates.codes import Codes
 
-# How much larger or smaller than its fair share a group may be, for a better cut: all are tried.
-# A round lasts as long as its largest group takes, and the number of rounds grows about with the
-# cube of the share of what crosses borders, once that is not small.
+# How much larger or smaller than the mean a group may be, for a better cut: all are tried. A round
+# takes as long as its largest group, and the number of rounds grows about with the cube of the
+# share of what groups have in common, once that is not small.
 SLACKS = (0.02, 0.1, 0.2, 0.3, 0.5)
 HARMLESS = 0.01
 MOST_SWEEPS = 20
 
 
 def shared_rows(codes: Codes, n_anchors: int) -> np.ndarray:
-    """``Σ_i γ_ia γ_ib``: how much two anchors speak about the same rows, zero on the diagonal."""
+    """``Σ_i γ_ia γ_ib``: how much two anchors are active at the same rows, zero on the diagonal."""
     n_rows, n_neighbors = codes.anchors.shape
     starts = np.arange(n_rows + 1) * n_neighbors
     weights = codes.weights.astype(np.float64).ravel()
@@ -57,7 +57,7 @@ def group_anchors(shared: np.ndarray, mass: np.ndarray, n_groups: int) -> np.nda
     >>> bool((shares[0] == shares[2]).all() and (shares[1] == shares[3]).all())
     True
     """
-    mass = np.maximum(mass, 1e-9 * mass.sum() + 1e-300)  # rows may come that no sample showed
+    mass = np.maximum(mass, 1e-9 * mass.sum() + 1e-300)  # rows may differ from the sample
     best, lowest = np.zeros((len(mass), n_groups)), np.inf
     for slack in SLACKS:
         shares = np.zeros((len(mass), n_groups))
@@ -99,7 +99,7 @@ def _divide(
 
 
 def _line_up(shared: np.ndarray) -> np.ndarray:
-    """Anchors in an order in which neighbours share much: by the Fiedler vector of the graph."""
+    """Anchors in an order in which adjacent ones share many rows: by the Fiedler vector."""
     if len(shared) < 3:
         return np.arange(len(shared))
     degrees = shared.sum(axis=1)
@@ -151,7 +151,7 @@ def _refine(shared: np.ndarray, mass: np.ndarray, slack: float, shares: np.ndarr
 
 
 def assign_rows(nearest: np.ndarray, shares: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The group of each row: that of its nearest anchor; rows of divided anchors by lot.
+    """The group of each row: that of its nearest anchor; at random for rows of divided anchors.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,13 +18,14 @@ from .crew import Crew
 from .tasks import Plan
 
 
+@dataclass(eq=False, repr=False)
 class DaskSupervisedAnchorSVC(DaskClassifier):
     """Locally linear classifier whose anchors are learned too, on a Dask cluster.
 
-    Rounds of local steps: every partition moves the anchors by some epochs over its own rows, and
-    the next round starts from their mean, each anchor's weighted by the mass of a partition's rows
-    at it; steps grow shorter from round to round. Then anchors are fixed, and the weights are
-    trained over all rows, to the optimum.
+    Anchors are learned in rounds. In each round every partition moves the anchors for some epochs
+    over its own rows; the next round starts from the mean of the results, weighted by the mass of
+    each partition's rows at an anchor. Steps become shorter from round to round. Then the anchors
+    are fixed, and the weights are trained over all rows, to the optimum.
 
     Parameters
     ----------
@@ -37,8 +38,8 @@ class DaskSupervisedAnchorSVC(DaskClassifier):
     anchor_step : float or "auto", default="auto"
         Length of the first steps.
     keep_if_better : bool, default=True
-        Train the weights for the anchors as they started too, and keep the learned ones only if
-        they reach a lower objective.
+        Also train the weights for the initial anchors, and use the learned ones only if they reach
+        a lower objective.
     n_anchors, n_neighbors, beta, anchors, feature_map, code_on, normalize, C, \
 loss, multi_class, intercept_scaling, class_weight, random_state, verbose
         As in :class:`hyperlocal.SupervisedAnchorSVC`.
@@ -49,7 +50,7 @@ loss, multi_class, intercept_scaling, class_weight, random_state, verbose
     anchors_learned_ : bool
         Whether the anchors in use are the learned ones.
     objectives_ : dict
-        What was reached with the anchors as "started" (where tried) and as "learned".
+        Reached with the initial anchors ("started", if tried) and with the "learned" ones.
     classes_, anchors_, beta_, coef_, intercept_, objective_, duality_gap_, n_iter_, history_, \
 n_partitions_, n_restarts_, bytes_per_round_, n_features_in_, feature_names_in_
         As in :class:`DaskLocallyLinearSVC`.
@@ -61,58 +62,31 @@ n_partitions_, n_restarts_, bytes_per_round_, n_features_in_, feature_names_in_
 
     _local_class = SupervisedAnchorSVC
 
-    def __init__(
-        self,
-        client: Any = None,
-        *,
-        partitioning: str = "anchors",
-        n_partitions: int | None = None,
-        epochs_per_round: Any = "auto",
-        anchor_rounds: int = 4,
-        n_anchors: Any = "auto",
-        n_neighbors: int = 8,
-        beta: Any = "auto",
-        anchors: Any = "kmeans",
-        feature_map: Any = None,
-        code_on: Any = "input",
-        normalize: bool = True,
-        C: float = 3.0,
-        loss: str = "squared_hinge",
-        multi_class: str = "ovr",
-        anchor_epochs: Any = "auto",
-        anchor_step: Any = "auto",
-        keep_if_better: bool = True,
-        max_iter: int = 500,
-        tol: float = 1e-3,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.client = client
-        self.partitioning = partitioning
-        self.n_partitions = n_partitions
-        self.epochs_per_round = epochs_per_round
-        self.anchor_rounds = anchor_rounds
-        self.n_anchors = n_anchors
-        self.n_neighbors = n_neighbors
-        self.beta = beta
-        self.anchors = anchors
-        self.feature_map = feature_map
-        self.code_on = code_on
-        self.normalize = normalize
-        self.C = C
-        self.loss = loss
-        self.multi_class = multi_class
-        self.anchor_epochs = anchor_epochs
-        self.anchor_step = anchor_step
-        self.keep_if_better = keep_if_better
-        self.max_iter = max_iter
-        self.tol = tol
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.verbose = verbose
+    client: Any = None
+    _: KW_ONLY
+    partitioning: str = "anchors"
+    n_partitions: int | None = None
+    epochs_per_round: Any = "auto"
+    anchor_rounds: int = 4
+    n_anchors: Any = "auto"
+    n_neighbors: int = 8
+    beta: Any = "auto"
+    anchors: Any = "kmeans"
+    feature_map: Any = None
+    code_on: Any = "input"
+    normalize: bool = True
+    C: float = 3.0
+    loss: str = "squared_hinge"
+    multi_class: str = "ovr"
+    anchor_epochs: Any = "auto"
+    anchor_step: Any = "auto"
+    keep_if_better: bool = True
+    max_iter: int = 500
+    tol: float = 1e-3
+    intercept_scaling: float = 1.0
+    class_weight: Any = None
+    random_state: Any = None
+    verbose: int = 0
 
     def _check_own_arguments(self) -> None:
         super()._check_own_arguments()
@@ -158,7 +132,7 @@ n_partitions_, n_restarts_, bytes_per_round_, n_features_in_, feature_names_in_
 
 
 def _mean_anchors(answers: list[tuple[np.ndarray, np.ndarray]], before: np.ndarray) -> np.ndarray:
-    """Anchors of all members, each weighted by its mass there; one without any mass stays."""
+    """Mean anchors of all members, weighted by their mass; without any mass they are unchanged."""
     moved, masses = (np.array(values) for values in zip(*answers, strict=True))
     total = masses.sum(axis=0)
     shares = np.divide(masses, total, out=np.zeros_like(masses), where=total > 0)

@@ -38,7 +38,7 @@ class Supply:
         return len(self._recipes)
 
     def read(self) -> list[tasks.PartFacts]:
-        """Read all partitions; what each holds. They stay on the workers until :meth:`release`."""
+        """Read and describe all partitions. They stay on the workers until :meth:`release`."""
         self._parts = self._client.compute(self._recipes)
         return self._client.gather(self._client.map(tasks.describe, self._parts, pure=False))
 
@@ -89,15 +89,15 @@ class Supply:
         }
 
     def release(self) -> None:
-        """Let the workers forget the partitions: the members have their rows now."""
+        """Remove the partitions from the workers: the members have their rows now."""
         self._parts = []
 
 
 def send(client: Client, what: Any) -> Future:
-    """Bring something within reach of all workers.
+    """Make an object available to all workers.
 
-    As the result of a task it can be had again after its worker died; what ``scatter`` brought is
-    lost then, and a broadcast that meets a dying worker never ends.
+    The result of a task can be computed again after its worker is lost. What ``scatter`` sent would
+    be lost, and a broadcast to a worker that is shutting down never ends.
     """
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PiB"}):
         return client.submit(tasks.carry, what, pure=False)

@@ -1,8 +1,8 @@
 """What runs on the workers.
 
-A worker keeps the members of a team in a dictionary of its process, not as Dask results: they
-change from round to round, hold compiled objects that do not travel, and must not be spilled or
-copied. A task that finds its member missing says so; the driver has it made again from the rows.
+A worker stores the members of a team in a dictionary of its process, not as Dask results: they
+change from round to round, hold compiled objects that cannot be pickled, and must not be spilled or
+copied. A task whose member is missing returns None; the driver then creates the member again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _Key = tuple[str, int]
 
 @dataclass(frozen=True)
 class Plan:
-    """What workers must know of a fit: gate and map, how weights are trained, how anchors move."""
+    """What workers need for a fit: gate and map, how weights are trained, how anchors move."""
 
     chain: LocalModel
     training: Training
@@ -52,7 +52,7 @@ class Plan:
 
 @dataclass
 class _Held:
-    """A member's rows on this worker, and the member once training began."""
+    """The rows of a member on this worker, and the member once training began."""
 
     data: LabelledRows
     problem: Problem
@@ -74,7 +74,7 @@ class Part:
 
 @dataclass(frozen=True)
 class PartFacts:
-    """What the driver needs to know of a partition."""
+    """What the driver needs of a partition."""
 
     n_rows: int
     n_features: int
@@ -167,7 +167,7 @@ def split(
 
 
 def whole(part: Part, plan: Plan, classes: np.ndarray, class_weights: np.ndarray) -> LabelledRows:
-    """All rows, for the one member that they stay with."""
+    """All rows of a partition that is one member."""
     return as_labelled(part, plan.dtype, classes, class_weights, None)
 
 
@@ -189,7 +189,7 @@ def joined(pieces: Sequence[LabelledRows]) -> LabelledRows:
 def enlist(
     key: _Key, plan: Plan, pieces: Sequence[LabelledRows]
 ) -> tuple[int, np.ndarray, np.ndarray]:
-    """Keep a member's rows, lifted; returns their number, the mass of anchors and of classes."""
+    """Store and lift a member's rows; returns their number, the mass of anchors and of classes."""
     data = joined(pieces)
     n_rows, n_anchors = data.X.shape[0], plan.chain.n_anchors
     classes = np.bincount(data.target, weights=data.sample_weight, minlength=len(data.classes))
@@ -239,16 +239,16 @@ def learn(
 
 
 def carry(what: Any) -> Any:
-    """Hand on what came with the task."""
+    """Return what was sent with the task."""
     return what
 
 
 def dismiss(token: str) -> None:
-    """Forget the members of a team."""
+    """Remove the members of a team."""
     for key in [key for key in _HELD if key[0] == token]:
         del _HELD[key]
 
 
 def n_held() -> int:
-    """How many members this worker keeps."""
+    """How many members this worker has."""
     return len(_HELD)

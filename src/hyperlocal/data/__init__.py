@@ -1,7 +1,7 @@
 """The border between what users give and what the library computes with.
 
 :mod:`~hyperlocal.data.checks` turns rows, labels and weights into contiguous arrays or raises a
-clear error; :mod:`~hyperlocal.data.labelled` holds them; :mod:`~hyperlocal.data.rows` hands them to
-the compiled core; :mod:`~hyperlocal.data.splits` cuts held-out parts and folds;
-:mod:`~hyperlocal.data.row_store` keeps rows on disk.
+clear error; :mod:`~hyperlocal.data.labelled` holds them; :mod:`~hyperlocal.data.rows` passes them
+to the compiled core; :mod:`~hyperlocal.data.splits` makes held-out parts and folds;
+:mod:`~hyperlocal.data.row_store` stores rows on disk.
 """

@@ -19,17 +19,17 @@ from .rows import FLOATS, canonical
 SCALE_RATIO_TO_WARN = 1e5
 DISTANCES_NEED_SCALES = "Local models depend on distances"
 PENALTIES_NEED_SCALES = (
-    "The penalty keeps all weights alike small, so features of a small range are hardly used, and "
+    "The penalty is the same for all weights, so features of a small range are hardly used, and "
     "the solver takes many more epochs"
 )
-ROWS_TO_LOOK_AT = 10_000
+ROWS_TO_CHECK = 10_000
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool, values: bool = True) -> Any:
     """Validate feature rows: float32 or float64, dense in C order or canonical CSR.
 
-    With ``values=False`` the caller calls ``check_values``, block by block while rows are in the
-    cache, or finds on its way that they are fine.
+    With ``values=False`` the caller checks the values: by ``check_values``, block by block while
+    rows are in the cache, or as part of its own computation.
     """
     rules = {**_array_rules(), "ensure_all_finite": values}
     X = canonical(validate_data(estimator, X, reset=reset, **rules))
@@ -70,7 +70,7 @@ def check_labelled_rows(
 def check_block(
     estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, reset: bool
 ) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Validate a block of more labelled rows; those of weight zero are left out, if need be all."""
+    """Validate another block of labelled rows; rows of weight zero are left out, possibly all."""
     X, y = _check_rows_and_labels(estimator, X, y, reset)
     weights = check_sample_weight(sample_weight, len(y), all_rows=False)
     X, y, weights, _ = _without_weightless(X, y, weights)
@@ -108,7 +108,7 @@ def _without_weightless(
 
 
 def check_known_classes(classes: Any, fitted: np.ndarray | None) -> np.ndarray:
-    """Labels that ``partial_fit`` may meet: those given, or those of its first call."""
+    """All labels that ``partial_fit`` can get: those given, or those of its first call."""
     if classes is None:
         if fitted is None:
             raise ValueError("classes must be given at the first call of partial_fit.")
@@ -153,7 +153,7 @@ def _check_magnitude(X: Any) -> None:
 def check_sample_weight(sample_weight: Any, n_rows: int, *, all_rows: bool = True) -> np.ndarray:
     """Weights as float64; raises on a wrong shape, negative, non-finite or all-zero weights.
 
-    Where these are not ``all_rows``, all may be zero.
+    All may be zero if these are not ``all_rows``.
     """
     if sample_weight is None:
         return np.ones(n_rows)
@@ -223,8 +223,8 @@ def _weights_by_label(class_weight: dict[Any, float], labels: list[Any]) -> np.n
 
 
 def warn_about_scales(X: Any, why: str = DISTANCES_NEED_SCALES) -> None:
-    """Warn where features have wildly different ranges, and say why that matters."""
-    X = X[:ROWS_TO_LOOK_AT]
+    """Warn if the ranges of features differ by orders of magnitude, with the reason."""
+    X = X[:ROWS_TO_CHECK]
     if sp.issparse(X):
         ranges = abs(X).max(axis=0).toarray().ravel()
     else:

@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from ..runtime.threads import row_blocks
 from .rows import canonical, take_rows
 
-# Equal rows are merged where that costs next to nothing.
+# Equal rows are merged up to so many rows, where that takes almost no time.
 MOST_ROWS_TO_MERGE = 16_384
 NUMBERS_PER_KEY_BLOCK = 1 << 17
-# So many features, from the middle, tell most rows apart that differ.
+# Most different rows differ in so many features from the middle.
 FEATURES_TO_TELL_APART = 64
 
 
@@ -47,7 +47,7 @@ class LabelledRows:
 
     @property
     def n_represented(self) -> int:
-        """How many rows these stand for."""
+        """How many rows these represent."""
         return self.X.shape[0] if self.population is None else self.population
 
     @property
@@ -70,13 +70,13 @@ class LabelledRows:
         return self.classes[self.target]
 
     def spread(self, values: np.ndarray) -> np.ndarray:
-        """Numbers of these rows, as numbers of the given rows: shares of their row's number."""
+        """Values of these rows as values of the given rows, each times the share of its row."""
         if self.origin is None:
             return values
         return values[self.origin.row] * self.origin.share[:, None].astype(values.dtype)
 
     def given_rows(self) -> np.ndarray:
-        """For each row, the first given row that is in it."""
+        """For each row, the first given row that was merged into it."""
         if self.origin is None:
             return np.arange(self.X.shape[0])
         kept = np.flatnonzero(self.origin.share)[::-1]
@@ -92,7 +92,7 @@ class RowOrigin:
     Attributes
     ----------
     row : ndarray of int64, shape (n_given,)
-        The row that a given row is in; any for a row of weight zero.
+        The row that a given row was merged into; arbitrary for a row of weight zero.
     share : ndarray of float64, shape (n_given,)
         Its share of that row's weight.
     """
@@ -104,10 +104,9 @@ class RowOrigin:
 def merge_equal_rows(data: LabelledRows, *, keep_order: bool = False) -> LabelledRows:
     """Make one row of all equal rows of a class, with the sum of their weights.
 
-    Rows are ordered by content then: a row of weight two and the same row twice, and rows in any
-    order, are the same data, to the last bit, to all that follows. Large data are left as they are.
-    With ``keep_order`` rows stay in the order in which they first occur, and data of any size are
-    merged.
+    Rows are then ordered by content. So a row of weight two and the same row twice, and rows in any
+    order, give bitwise the same result. Large data are returned unchanged. With ``keep_order`` rows
+    stay in the order in which they first occur, and data of any size are merged.
     """
     if keep_order and _are_distinct(data.X):
         return data
@@ -150,14 +149,14 @@ def equal_row_groups(
     in_order = np.cumsum(is_first) - 1
     first, again = order[is_first], order[~is_first]
     if not _equal(X[again], X[first[in_order[~is_first]]]):
-        return None  # two rows share a key by accident
+        return None  # two different rows have the same key
     group = np.empty(len(order), np.intp)
     group[order] = in_order
     return first, group
 
 
 def _are_distinct(X: Any) -> bool:
-    """Whether a look at a part of wide rows shows that no two are equal."""
+    """Whether some features of wide rows already show that no two rows are equal."""
     if sp.issparse(X) or X.shape[1] <= FEATURES_TO_TELL_APART:
         return False
     begin = (X.shape[1] - FEATURES_TO_TELL_APART) // 2
@@ -171,7 +170,7 @@ def _are_distinct(X: Any) -> bool:
 
 
 def row_keys(X: Any) -> np.ndarray:
-    """One integer per row: equal for equal rows, different for others but for rare accidents."""
+    """One integer per row: equal for equal rows, different for others except in rare collisions."""
     factors = np.random.default_rng(0).integers(2**63, size=X.shape[1], dtype=np.uint64)
     factors = factors * np.uint64(2) + np.uint64(1)
     if sp.issparse(X):
@@ -191,6 +190,17 @@ def _mixed_bits(values: np.ndarray) -> np.ndarray:
 
 def _equal(A: Any, B: Any) -> bool:
     return not (A != B).nnz if sp.issparse(A) else np.array_equal(A, B)
+
+
+def join_rows(first: LabelledRows, second: LabelledRows) -> LabelledRows:
+    """The rows of both, which are stored alike and of the same classes."""
+    parts = [first.X, second.X]
+    return LabelledRows(
+        canonical(sp.vstack(parts, format="csr") if sp.issparse(first.X) else np.vstack(parts)),
+        np.concatenate([first.target, second.target]),
+        first.classes,
+        np.concatenate([first.sample_weight, second.sample_weight]),
+    )
 
 
 def part_of(data: LabelledRows, rows: np.ndarray) -> LabelledRows:

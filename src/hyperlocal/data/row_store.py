@@ -1,7 +1,7 @@
 """Rows in files, for data larger than memory: appended once, then read by ranges.
 
-Files are read with plain reads rather than mapped: what is held in memory is then what was asked
-for, and counts as such.
+Files are read with plain reads rather than mapped, so that memory holds only the rows that were
+requested, and the system counts them as used.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ from ..runtime.threads import row_blocks
 
 Ranges: TypeAlias = Sequence[tuple[int, int]]
 
-# Rows are dealt to blocks in chunks of neighbours, for reads of many kilobytes. A block is made of
-# so many chunks that it is a fair sample, even of rows that are sorted by class. That rows meet
-# others in every pass matters: with the same blocks again and again, descent took several times the
-# passes.
+# Rows are assigned to blocks in chunks of adjacent rows, so that reads have many kilobytes. A block
+# has so many chunks that it is a fair sample, even of rows that are sorted by class. New blocks in
+# every pass matter: with the same blocks in all passes, descent took several times the passes.
 CHUNKS_PER_BLOCK = 256
-FEWEST_NEIGHBOURS, MOST_NEIGHBOURS = 8, 256
+FEWEST_ADJACENT, MOST_ADJACENT = 8, 256
 
 
 class NumberFile:
@@ -55,7 +54,7 @@ class NumberFile:
         self.n_rows = 0
         self._path = path
         self._lock = threading.Lock()  # a thread may read ahead
-        # Opened for as long as the object lives: it is read in every pass.
+        # Open as long as the object exists: it is read in every pass.
         self._file = open(path, "w+b", buffering=0)  # noqa: SIM115
 
     def __enter__(self) -> NumberFile:
@@ -110,7 +109,7 @@ class NumberFile:
         left = memoryview(out).cast("B")  # type: ignore[arg-type]
         with self._lock:
             self._file.seek(row * self._row_bytes)
-            while left:  # a system may read less than was asked for
+            while left:  # a system may read less than requested
                 n_bytes = self._file.readinto(left)
                 if not n_bytes:
                     raise OSError(f"{self._path}: shorter than what was written to it")
@@ -204,7 +203,7 @@ def open_store(folder: Path, name: str, like: Any) -> RowStore:
 
 
 def deal_chunks(n_rows: int, block_rows: int, rng: np.random.Generator) -> list[Ranges]:
-    """Deal chunks of neighbouring rows at random to blocks of about equally many rows.
+    """Assign chunks of adjacent rows at random to blocks of about equally many rows.
 
     Examples
     --------
@@ -214,7 +213,7 @@ def deal_chunks(n_rows: int, block_rows: int, rng: np.random.Generator) -> list[
     >>> [count_rows(block) for block in blocks]
     [3345, 3325, 3330]
     """
-    wanted = min(MOST_NEIGHBOURS, max(FEWEST_NEIGHBOURS, block_rows // CHUNKS_PER_BLOCK))
+    wanted = min(MOST_ADJACENT, max(FEWEST_ADJACENT, block_rows // CHUNKS_PER_BLOCK))
     chunks = list(row_blocks(n_rows, min(wanted, block_rows)))
     n_blocks = min(len(chunks), -(-n_rows // block_rows))
     order = rng.permutation(len(chunks))
@@ -232,7 +231,7 @@ def count_rows(ranges: Ranges) -> int:
 
 
 def joined(ranges: Ranges) -> list[tuple[int, int]]:
-    """Ranges with those that follow each other made one.
+    """Ranges, with adjacent ones joined.
 
     Examples
     --------

@@ -6,10 +6,10 @@ import numpy as np
 
 from .labelled import LabelledRows, part_of
 
-# A part of the training rows that stands for all of them, so that a choice takes seconds.
+# Settings are chosen on at most so many rows, which takes seconds.
 MOST_ROWS = 20_000
 HELD_OUT_SHARE = 0.25
-# With fewer rows the choice would be a matter of luck.
+# With fewer rows the choice would be random.
 FEWEST_ROWS = 40
 
 
@@ -35,7 +35,7 @@ def split_held_out(
 ) -> tuple[LabelledRows, LabelledRows] | None:
     """Rows to train on and rows to evaluate on; of large data, a part of ``most_rows`` rows.
 
-    None where there are too few rows. A class keeps at least one row to train on.
+    None where there are too few rows. Each class has at least one row to train on.
     """
     n_rows = data.X.shape[0]
     if n_rows < FEWEST_ROWS:

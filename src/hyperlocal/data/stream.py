@@ -1,4 +1,4 @@
-"""Labelled rows that come in blocks: checked, and kept in files."""
+"""Labelled rows that come in blocks: checked, and stored in files."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _parts(block: Any) -> tuple[Any, Any, Any]:
 
 
 class LabelBook:
-    """Numbers for labels, in the order in which they turn up.
+    """Numbers for labels, in the order in which they occur.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class LabelBook:
         return np.array(numbers, np.int32)[inverse.ravel()]
 
     def places(self) -> np.ndarray:
-        """For each number, the place of its label among the sorted ones."""
+        """For each number, the position of its label among the sorted ones."""
         places = np.empty(len(self._numbers), np.int32)
         places[[self._numbers[label] for label in self.classes.tolist()]] = np.arange(len(places))
         return places
@@ -148,7 +148,7 @@ class StoredRows:
 
     @property
     def is_new(self) -> bool:
-        """Whether no block has come yet."""
+        """Whether there was no block yet."""
         return self._files is None
 
     @property
@@ -181,7 +181,7 @@ class StoredRows:
         self._masses = masses
 
     def finish(self, class_weight: Any) -> None:
-        """Settle classes and their weights, when all blocks have come."""
+        """Determine classes and their weights, after the last block."""
         self.classes = self.labels.classes
         require_two_classes(self.classes, "the stream")
         self._places = self.labels.places()
@@ -206,13 +206,13 @@ class StoredRows:
         return LabelledRows(self._open_files().rows.read(ranges), target, self.classes, weights)
 
     def read_labels(self, ranges: Ranges) -> tuple[np.ndarray, np.ndarray]:
-        """Labels, as places among the classes, and weights, of some ranges."""
+        """Labels, as indices of classes, and weights, of some ranges."""
         files = self._open_files()
         target = self._places[files.labels.read(ranges)[:, 0]]
         return target, files.weights.read(ranges)[:, 0] * self._factors[target]
 
     def forget_features(self) -> None:
-        """Delete the features, when others stand for them."""
+        """Delete the features, when mapped ones replace them."""
         self._open_files().rows.close()
 
     def features(self) -> RowStore:

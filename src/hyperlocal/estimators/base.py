@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
@@ -19,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data.arguments import check_n_jobs, check_number
 from ..data.checks import check_rows
-from ..model.explaining import ExplainedModel, explain_rows, input_names
+from ..model.explaining import ExplainedModel, as_rows, explain_rows, input_names
 from ..model.explanation import Explanation, Explanations, LocalRows
 from ..model.local_model import LocalModel
 from ..model.multiclass import as_decisions, predicted_codes
@@ -96,17 +95,17 @@ class LocalClassifier(ClassifierMixin, BaseEstimator):
             yield from self._explained_model().local_rows(X, workers)
 
     def explain(self, X: Any) -> Explanation | Explanations:
-        """What each feature contributes to the scores of rows, and where the prediction changes.
+        """The contribution of each feature to the scores of rows, and where predictions change.
 
         Parameters
         ----------
         X : array-like of shape (n_features,), or {array-like, CSR} of shape (n_rows, n_features)
-            One row or several; a row of a DataFrame too.
+            One row or several; also a row of a DataFrame.
 
         Returns
         -------
         Explanation, or Explanations for several rows
-            Print it to read it. Contributions and intercept add up to the score.
+            ``print`` shows it as text. Contributions and intercept sum to the score.
 
         Examples
         --------
@@ -126,7 +125,7 @@ class LocalClassifier(ClassifierMixin, BaseEstimator):
           margin: 1.7... over True
           True at distance 1.29: petal length (cm) -1.02, petal width (cm) ...
         """
-        X, index = _as_rows(X)
+        X, index = as_rows(X)
         X = self._checked_rows(X)
         names, model = input_names(self), self._explained_model()
         with Workers(self.n_jobs) as workers:
@@ -150,7 +149,7 @@ class LocalClassifier(ClassifierMixin, BaseEstimator):
         return X.astype(self.model_.dtype, copy=False)
 
     def _forget(self) -> None:
-        """Drop the last fit: an interrupted fit leaves no model, rather than the last one's."""
+        """Delete the last fit, so that an interrupted fit leaves no model."""
         if hasattr(self, "model_"):
             del self.model_
 
@@ -233,19 +232,8 @@ class ProbabilityMixin:
             probabilities = 1 / (1 + np.exp(-scores))
         if probabilities.ndim == 1:
             return np.column_stack([1 - probabilities, probabilities])
-        # Where all classes underflow, the largest score still wins.
+        # If the probabilities of all classes underflow, the largest score decides.
         tiny = np.finfo(probabilities.dtype).tiny
         least = np.where(scores == scores.max(axis=1, keepdims=True), 2 * tiny, tiny)
         probabilities = np.maximum(probabilities, least)
         return probabilities / probabilities.sum(axis=1, keepdims=True)
-
-
-def _as_rows(X: Any) -> tuple[Any, Any]:
-    """Rows of what may be one row, and their index if they have one."""
-    index = getattr(X, "index", None)
-    index = None if callable(index) else index  # a list's method
-    if index is not None and np.ndim(X) == 1:  # a pandas Series keeps its feature names
-        return X.to_frame().T, index
-    if not sp.issparse(X) and np.ndim(X) == 1:
-        return np.asarray(X).reshape(1, -1), index
-    return X, index

@@ -1,8 +1,8 @@
-"""How a classifier with a fixed gate is fitted: the chain.
+"""The chain: how a locally linear classifier is fitted.
 
     rows → anchors → gate → feature map → lifted rows → solver → weights
 
-A subclass states its settings and, where its gate is learned too, how it trains; the rest is here.
+A subclass gives its settings and, if its gate is learned too, how it is trained. All else is here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ..solvers.training import SOLVERS, Training
 from .base import ChainAttributes, LocalClassifier, ProbabilityMixin
 from .streaming import fit_to_stream
 
-# A warm start goes on with the gate and the map of the last fit while these are the same.
+# A warm start reuses the gate and the map of the last fit if these are unchanged.
 GATE_PARAMETERS = tuple(
     field.name
     for field in fields(ChainSettings)
@@ -39,14 +39,14 @@ GATE_PARAMETERS = tuple(
 
 @dataclass(frozen=True)
 class LastFit:
-    """What a warm start or ``partial_fit`` goes on from.
+    """The last fit, from which a warm start or ``partial_fit`` continues.
 
     Attributes
     ----------
     parameters : dict
-        Those that gate and map were made with.
+        The parameters of gate and map.
     alpha : ndarray or None
-        Dual variables, kept where ``warm_start`` will need them.
+        Dual variables, stored if ``warm_start`` is set.
     n_visits : int
         Rows visited, for the step size of stochastic gradient.
     lambda_ : float
@@ -59,14 +59,14 @@ class LastFit:
     lambda_: float
 
     def alpha_for(self, problem: Problem) -> np.ndarray | None:
-        """The dual variables, if they are those of as many rows and columns."""
+        """The dual variables, if they have the shape of the problem."""
         shape = (problem.lifted.n_rows, problem.n_columns)
         return self.alpha if self.alpha is not None and self.alpha.shape == shape else None
 
 
 @dataclass(frozen=True)
 class FitCall:
-    """What one call of ``fit`` or ``partial_fit`` works with."""
+    """Everything that one call of ``fit`` or ``partial_fit`` uses."""
 
     training: Training
     data: LabelledRows
@@ -77,7 +77,7 @@ class FitCall:
 
 @dataclass
 class OnlineState:
-    """What ``partial_fit`` carries from call to call."""
+    """State of ``partial_fit`` between calls."""
 
     sgd: SgdState
     rng: np.random.Generator
@@ -106,8 +106,8 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
         y : array-like of shape (n_rows,)
             Class labels.
         sample_weight : array-like of shape (n_rows,), default=None
-            Weights of rows; a weight of two is the same as the row twice (to the last bit up to
-            16,384 rows, to the solver's tolerance above).
+            Weights of rows. A weight of two is the same as the row twice: bitwise up to 16,384
+            rows, within the solver's tolerance above.
 
         Returns
         -------
@@ -150,16 +150,16 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Visit the rows of a batch once (``solver="sgd"``).
 
-        The first batch places the anchors (unless they are given), finds ``beta`` and the first
-        step size, and sets ``λ = 1/Σ_i C s_i`` over its rows; the schedule is that of ``fit``.
-        After ``fit``, training goes on from the fitted model.
+        The first batch determines the anchors (unless they are given), ``beta``, the first step
+        size, and ``λ = 1/Σ_i C s_i`` over its rows; the schedule is that of ``fit``. After ``fit``,
+        training continues from the fitted model.
 
         Parameters
         ----------
         X : {array-like, CSR} of shape (n_rows, n_features)
         y : array-like of shape (n_rows,)
         classes : array-like, default=None
-            All labels there will be; needed at the first call, unless ``fit`` came before.
+            All labels of all batches; required at the first call, unless ``fit`` was called before.
         sample_weight : array-like of shape (n_rows,), default=None
 
         Returns
@@ -234,7 +234,7 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
         self._keep(chain, training, result, classes, n_rows, n_rows)
         return self
 
-    # ---- what a subclass may state -------------------------------------------------------------
+    # ---- hooks of subclasses -------------------------------------------------------------------
 
     def _settings(self) -> ChainSettings:
         """How gate and map are made."""
@@ -249,7 +249,7 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
     def _train(
         self, chain: LocalModel, call: FitCall, last: LastFit | None
     ) -> tuple[LocalModel, SolverResult]:
-        """Weights for the chain, which comes back as it is."""
+        """Train the weights; returns the chain unchanged."""
         training = call.training
         problem = training.problem(chain, call.data, call.workers)
         if last is None:
@@ -272,7 +272,7 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
         return chain, problem.objective(state.average, penalize_intercept=penalize)
 
     def _resumed_state(self, problem: Problem) -> SgdState:
-        """The state of a run that arrived at the fitted weights."""
+        """The state from which stochastic gradient continues after ``fit``."""
         weights, last = separate_columns(self.model_.weights, problem.n_columns), self._last
         return SgdState(
             weights.copy(), weights.copy(), last.n_visits, last.lambda_, 1 / last.lambda_
@@ -283,7 +283,7 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
     def _checked_arguments(self) -> tuple[ChainSettings, Training]:
         settings = self._settings()
         settings.check()
-        # Stochastic gradient leaves intercepts free, unless they are all there is.
+        # Stochastic gradient does not penalize intercepts, unless local models have nothing else.
         training = Training(
             self.C, self.loss, self.multi_class, self.solver, self.tol, self.max_iter,
             penalize_intercept=settings.is_bias_only,
@@ -310,8 +310,8 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
         return merge_equal_rows(data)
 
     def _continued_fit(self, data: LabelledRows) -> LastFit | None:
-        """The last fit, if a warm start keeps its gate and goes on from its weights."""
-        keeps = (
+        """The last fit, if a warm start reuses its gate and starts from its weights."""
+        is_reused = (
             bool(self.warm_start)
             and hasattr(self, "model_")
             and self.model_.dtype == data.X.dtype
@@ -319,7 +319,7 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
             and self.model_.n_features_in == data.X.shape[1]
             and _are_equal(self._last.parameters, self._gate_parameters())
         )
-        return self._last if keeps else None
+        return self._last if is_reused else None
 
     def _gate_parameters(self) -> dict[str, Any]:
         parameters = self.get_params(deep=True).items()

@@ -1,47 +1,33 @@
-"""What the cluster-wise classifiers share: a one-hot gate, and training by the dual solver."""
+"""How classifiers with a model per cluster are fitted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from ..data.arguments import check_choice, check_n_jobs, check_number, make_generator
+from ..data.arguments import check_number, make_generator
 from ..data.checks import check_labelled_rows, warn_about_scales
-from ..data.labelled import LabelledRows, equal_row_groups, merge_groups
-from ..gates.clusters import check_clusters
-from ..gates.code_on import CodeOn
-from ..gates.codes import Codes
-from ..model.lifting import LiftedRows
-from ..model.losses import LOSSES
-from ..model.multiclass import signed_labels
-from ..runtime.progress import EpochMonitor, with_callbacks
+from ..data.labelled import LabelledRows, merge_equal_rows
+from ..gates.clusters import ClusterSettings
+from ..model.kernel_model import KernelModel
+from ..model.local_model import LocalModel
+from ..runtime.progress import CallbackSupportMixin, EpochMonitor, Monitor, with_callbacks
 from ..runtime.threads import Workers
-from ..solvers import Problem, SolverResult
-from .old_base import LocallyLinearClassifier
-
-# "auto" C is this over the mean squared length of the lifted rows. In units of one over that length
-# the best values by validation lay between 3 and 100 (benchmarks/landmark.py).
-TYPICAL_COST = 10.0
+from ..solvers.result import given_support
+from .base import ChainAttributes, LocalClassifier, ProbabilityMixin
+from .cluster_training import ClusterFit, ClusterTraining
 
 
-class ClusterwiseClassifier(LocallyLinearClassifier):
-    """Base of classifiers with a linear model per cluster.
+class ClusterwiseClassifier(
+    CallbackSupportMixin, ProbabilityMixin, ChainAttributes, LocalClassifier
+):
+    """Base of classifiers with a model per cluster; a subclass says how they are trained.
 
-    A subclass fits its gate and map (``_fit_gate``) and trains (``_train_clusters``); what it
-    leaves is a plain local model, whatever codes it trained with.
+    ``model_`` is a LocalModel, or a KernelModel where there is a kernel.
     """
 
-    # What these methods do not let the user choose.
-    solver = "dual"
-    multi_class = "ovr"
-    normalize = False
-    warm_start = False
-
-    # Whether the last fit was by a kernel: then there are no weights.
-    _uses_kernel = False
+    model_: LocalModel | KernelModel  # type: ignore[assignment]
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -50,7 +36,7 @@ class ClusterwiseClassifier(LocallyLinearClassifier):
         Parameters
         ----------
         X : {array-like, CSR} of shape (n_rows, n_features)
-            Rows; float32 stays float32. Standardised features are best.
+            Rows; float32 stays float32. Standardized features are best.
         y : array-like of shape (n_rows,)
             Class labels.
         sample_weight : array-like of shape (n_rows,), default=None
@@ -64,119 +50,46 @@ class ClusterwiseClassifier(LocallyLinearClassifier):
         self._check_arguments()
         data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
         warn_about_scales(data.X)
-        groups = equal_row_groups(data)
-        result = self._fit_rows(merge_groups(data, groups))
-        self._take_duals(result, data, groups, sample_weight)
+        data = merge_equal_rows(data)
+        rng = make_generator(self.random_state)
+        self._forget()
+        with (
+            Workers(self.n_jobs) as workers,
+            EpochMonitor(self, self._most_epochs(), self.verbose) as monitor,
+        ):
+            found = self._train(data, rng, workers, monitor)
+        self.model_ = found.model
+        self.classes_ = data.classes
+        self.C_ = found.training.C
+        self.support_, self.dual_coef_ = given_support(found.dual_coef, data)
+        self._record(found.result, found.training.advice(found.result))
         return self
 
-    def _fit_rows(self, data: LabelledRows) -> SolverResult:
-        rng = make_generator(self.random_state)
-        with Workers(self.n_jobs) as workers:
-            self._forget()
-            self._code_space = CodeOn().fit(data.X, None)
-            self._fix_lifting()
-            self._fit_gate(data, rng, workers)
-            result = self._train_clusters(data, rng, workers)
-        self._take(result, data.classes)
-        return result
+    @property
+    def beta_(self) -> float:
+        """Sharpness of the soft coding; a one-hot gate has none."""
+        if self.model_.gate.coding == "hard":
+            raise AttributeError("beta_ belongs to coding='soft'.")
+        return self.model_.gate.beta
 
-    def _train_clusters(
-        self, data: LabelledRows, rng: np.random.Generator, workers: Workers
-    ) -> SolverResult:
+    def _train(
+        self, data: LabelledRows, rng: np.random.Generator, workers: Workers, monitor: Monitor
+    ) -> ClusterFit:
+        """A model of merged rows."""
         raise NotImplementedError
 
-    def _solve_all(self, problem: Problem, rng: np.random.Generator) -> SolverResult:
-        """One solve, and whoever listens is told."""
-        monitor = EpochMonitor(self, self.max_iter, self.verbose)
-        try:
-            return self._solve(problem, rng, monitor, keep=False)
-        finally:
-            monitor.close()
+    def _clusters(self) -> ClusterSettings:
+        """How rows are clustered."""
+        return ClusterSettings(self.n_anchors, self.anchors)
 
-    def _take_duals(
-        self,
-        result: SolverResult,
-        data: LabelledRows,
-        groups: tuple[np.ndarray, np.ndarray] | None,
-        sample_weight: Any,
-    ) -> None:
-        """Support vectors and their dual variables, in terms of the rows that the user gave."""
-        assert result.alpha is not None
-        alpha = result.alpha
-        if groups is not None:  # equal rows share their variable as they share its cost
-            group = groups[1]
-            mass = np.bincount(group, weights=data.sample_weight)
-            alpha = alpha[group] * (data.sample_weight / mass[group])[:, None]
-        used = np.flatnonzero(alpha.any(axis=1))
-        labels = signed_labels(data.target[used], len(data.classes))
-        self.dual_coef_ = np.ascontiguousarray((labels * alpha[used]).T)
-        self.support_ = used
-        given = np.asarray(1 if sample_weight is None else sample_weight)
-        if given.ndim == 1:  # rows of weight zero were left out
-            self.support_ = np.flatnonzero(given)[used]
+    def _training(self) -> ClusterTraining:
+        return ClusterTraining(self.C, self.loss, self.tol, self.max_iter)
 
-    def _fix_cost(self, squared_norms: np.ndarray, sample_weight: np.ndarray) -> None:
-        """``C_``; "auto" is the same whatever the scale of the rows."""
-        if self.C == "auto":
-            typical = float(np.average(squared_norms.astype(np.float64), weights=sample_weight))
-            self.C_ = TYPICAL_COST / typical if typical > 0 else TYPICAL_COST
-        else:
-            self.C_ = float(self.C)
-
-    def _cost(self) -> float:
-        return self.C_
-
-    def _lift_mapped(
-        self, stored: Any, codes: Codes, n_anchors: int, workers: Workers
-    ) -> LiftedRows:
-        """Lifted rows of mapped rows and any codes."""
-        return LiftedRows(
-            self._feature_map.rows(stored), codes, n_anchors, self._bias, False, workers,
-            is_dense=not sp.issparse(stored), shared_bias=self._shared_bias,
-        )  # fmt: skip
+    def _most_epochs(self) -> int:
+        return self.max_iter
 
     def _check_arguments(self) -> None:
-        check_clusters(self.n_clusters, self.clusters)
-        if isinstance(self.C, str):
-            check_choice("C", self.C, ["auto"])
-        else:
-            check_number("C", self.C)
-        check_number("tol", self.tol, inclusive=True)
-        check_number("max_iter", self.max_iter, integer=True, above=1, inclusive=True)
+        self._clusters().check()
+        self._training().check()
         check_number("intercept_scaling", self.intercept_scaling, inclusive=True)
-        check_n_jobs(self.n_jobs)
-        if not isinstance(self.verbose, bool):
-            check_number("verbose", self.verbose, integer=True, inclusive=True)
-        check_choice("loss", self.loss, LOSSES)
-
-    # ---- kernels -------------------------------------------------------------------------------
-
-    def _kernel_scores(self, X: Any, workers: Workers) -> np.ndarray:
-        raise NotImplementedError
-
-    def _row_scores(self, X: Any) -> np.ndarray:
-        if not self._uses_kernel:
-            return super()._row_scores(X)
-        with Workers(self.n_jobs) as workers:
-            return self._kernel_scores(X, workers).astype(X.dtype)
-
-    def _local_models_of(self, X: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        self._require_linear()
-        return super()._local_models_of(X)
-
-    def _require_linear(self) -> None:
-        if self._uses_kernel:
-            raise AttributeError("a kernel has no weights per feature; fit with kernel='linear'.")
-
-    # ---- fitted attributes ---------------------------------------------------------------------
-
-    @property
-    def cluster_centers_(self) -> np.ndarray:
-        """Centres of the clusters that had training rows, ``(n_clusters, n_features)``."""
-        return self._gate.anchors
-
-    @property
-    def coef_(self) -> np.ndarray:
-        """Weights of the clusters' models, ``(n_clusters, n_columns, p)``."""
-        self._require_linear()
-        return self._weights[..., :-1]
+        self._check_common()

@@ -3,39 +3,31 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from ..data.arguments import check_choice, check_flag, check_n_jobs, check_number, make_generator
-from ..data.checks import check_labelled_rows, check_rows, warn_about_scales
+from ..data.checks import check_labelled_rows, warn_about_scales
 from ..data.labelled import LabelledRows, merge_equal_rows
 from ..data.rows import take_rows
-from ..kernels import (
-    NEEDS_HISTOGRAMS,
-    Kernel,
-    check_kernel_arguments,
-    check_precomputed,
-    fit_kernel,
-)
-from ..model.multiclass import as_decisions, predicted_codes
+from ..kernels import Kernel, check_kernel, check_precomputed, make_kernel
+from ..model.multiclass import column_targets, n_columns
 from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
-from ..runtime.threads import Workers, row_blocks
+from ..runtime.threads import Workers
 from ..solvers import kernel_pegasos
 from ..solvers.kernel_pegasos import KernelResult, KernelSource, MatrixKernel, RowKernel
 from ..solvers.visits import SAMPLINGS
+from .kernel_expansion import KernelExpansionClassifier
 from .pegasos_base import penalty_of
 
 MEGABYTE = 1e6
-ROWS_PER_PREDICTION_BLOCK = 1024
-SUPPORT_PER_BLOCK = 4096
 
 
-class KernelPegasosSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class KernelPegasosSVC(CallbackSupportMixin, KernelExpansionClassifier):
     """Kernel support vector classifier, trained by Pegasos.
 
     Minimizes ``λ/2‖w‖² + (1/N) Σ_i hinge(y_i w·φ(x_i))``, ``λ = 1/(CN)``, where ``φ`` is known by
@@ -54,9 +46,9 @@ default="rbf"
         ``exp(−γ Σ_v (x_v − x'_v)²/(x_v + x'_v))`` and ``Σ_v min(x_v, x'_v)`` for histograms; a
         given matrix of values between training rows; or a function of two sets of rows that
         returns the matrix of their values.
-    gamma : float or "scale", default="scale"
-        "scale" is one over the number of features times their variance (1 for "chi2").
-        ``1/(2σ²)`` for a Gaussian of width σ.
+    gamma : float, "scale" or "auto", default="scale"
+        "scale" is one over the number of features times their variance (1 for "chi2"), "auto" one
+        over the number of features; a Gaussian of standard deviation σ has ``1/(2σ²)``.
     degree : int, default=3
     coef0 : float, default=1.0
     sampling : {"permutation", "fixed_permutation", "replacement"}, default="permutation"
@@ -69,7 +61,7 @@ default="rbf"
         Duality gap at which to stop, relative to the objective. Pegasos halves its gap by doubling
         the epochs; predictions settle long before it is small.
     intercept_scaling : float, default=1.0
-        The constant feature; the intercept is penalised like the weights. 0: no intercept.
+        The constant feature; the intercept is penalized like the weights. 0: no intercept.
     cache_size : float, default=500
         Megabytes of kernel values to keep.
     class_weight : dict, "balanced" or None, default=None
@@ -120,49 +112,29 @@ default="rbf"
     Examples
     --------
     >>> from sklearn.datasets import make_moons
-    >>> from hyperlocal import KernelPegasosSVC
+    >>> from hyperlocal.linear import KernelPegasosSVC
     >>> X, y = make_moons(300, noise=0.1, random_state=0)
     >>> model = KernelPegasosSVC(random_state=0).fit(X[:200], y[:200])
     >>> bool(model.score(X[200:], y[200:]) > 0.95)
     True
     """
 
-    _kernel: Kernel
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        sampling: str = "permutation",
-        average: bool = True,
-        max_iter: int = 100,
-        tol: float = 0.1,
-        intercept_scaling: float = 1.0,
-        cache_size: float = 500,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.sampling = sampling
-        self.average = average
-        self.max_iter = max_iter
-        self.tol = tol
-        self.intercept_scaling = intercept_scaling
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    C: float = 1.0
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    gamma: Any = "scale"
+    degree: int = 3
+    coef0: float = 1.0
+    sampling: str = "permutation"
+    average: bool = True
+    max_iter: int = 100
+    tol: float = 0.1
+    intercept_scaling: float = 1.0
+    cache_size: float = 500
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelPegasosSVC:
@@ -184,77 +156,31 @@ default="rbf"
         """
         self._check_arguments()
         data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
-        self.__dict__.pop("classes_", None)
-        data, source = self._source(data)
-        self.n_samples_fit_ = data.X.shape[0] if data.origin is None else len(data.origin.row)
-        target, n_columns = data.target, len(data.classes)
-        if n_columns == 2:
-            target, n_columns = np.where(target == 1, 0, -1).astype(np.int32), 1
-        costs = data.sample_weight * (len(target) / data.sample_weight.sum())
-        self.penalty_ = penalty_of(self.C, float(data.sample_weight.sum()))
+        if hasattr(self, "classes_"):
+            del self.classes_  # an interrupted fit must not leave the last model with other rows
+        data, kernel, source = self._source(data)
+        n_classes = len(data.classes)
+        weight = float(data.sample_weight.sum())
+        penalty = penalty_of(self.C, weight)
         with (
             Workers(self.n_jobs) as workers,
             EpochMonitor(self, self.max_iter, self.verbose) as monitor,
         ):
             result = kernel_pegasos.solve(
-                source, target, costs, n_columns, lambda_=self.penalty_, sampling=self.sampling,
-                average=bool(self.average), tol=self.tol, max_iter=self.max_iter,
-                cache_bytes=self.cache_size * MEGABYTE, rng=make_generator(self.random_state),
-                workers=workers, monitor=monitor,
+                source, column_targets(data.target, n_classes),
+                data.sample_weight * (source.n_rows / weight), n_columns(n_classes),
+                lambda_=penalty, sampling=self.sampling, average=bool(self.average), tol=self.tol,
+                max_iter=self.max_iter, cache_bytes=self.cache_size * MEGABYTE,
+                rng=make_generator(self.random_state), workers=workers, monitor=monitor,
             )  # fmt: skip
+        self._kernel, self.gamma_, self.penalty_ = kernel, kernel.gamma, penalty
+        self.n_samples_fit_ = data.X.shape[0] if data.origin is None else len(data.origin.row)
         self._take(result, data)
         return self
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of rows.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_rows, n_features)
-            For ``kernel="precomputed"`` the kernel values with all training rows.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
-        """
-        check_is_fitted(self, "classes_")
-        X = check_rows(self, X, reset=False).astype(self.dual_coef_.dtype, copy=False)
-        scores = np.empty((X.shape[0], len(self.dual_coef_)), self.dual_coef_.dtype)
-
-        def fill(block: tuple[int, int]) -> None:
-            rows = X[slice(*block)]
-            total = np.tile(self.intercept_.astype(np.float64), (rows.shape[0], 1))
-            for begin, end in row_blocks(len(self.support_), SUPPORT_PER_BLOCK):
-                total += self._values(rows, begin, end) @ self.dual_coef_[:, begin:end].T
-            scores[slice(*block)] = total
-
-        with Workers(self.n_jobs) as workers:
-            workers.map(fill, row_blocks(X.shape[0], ROWS_PER_PREDICTION_BLOCK))
-        return as_decisions(scores)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predicted class labels of rows."""
-        codes = predicted_codes(self.decision_function(X))
-        return self.classes_[codes]
-
-    @property
-    def dual_objective_(self) -> float:
-        """A lower bound of the optimum."""
-        return self.objective_ - self.duality_gap_
-
-    @property
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
-    def _values(self, rows: Any, begin: int, end: int) -> np.ndarray:
-        """Kernel values of rows with a part of the support; the constant is in the intercept."""
-        if self._kernel.kind == "precomputed":
-            return rows[:, self.support_[begin:end]]
-        return self._kernel(rows, self.support_vectors_[begin:end])
-
     def _check_arguments(self) -> None:
         check_number("C", self.C)
-        check_kernel_arguments(self.kernel, self.gamma, self.degree, self.coef0)
+        check_kernel(self.kernel, self.gamma, self.degree, self.coef0)
         check_choice("sampling", self.sampling, SAMPLINGS)
         check_flag("average", self.average)
         check_number("max_iter", self.max_iter, integer=True, above=1, inclusive=True)
@@ -265,19 +191,18 @@ default="rbf"
         if not isinstance(self.verbose, bool):
             check_number("verbose", self.verbose, integer=True, inclusive=True)
 
-    def _source(self, data: LabelledRows) -> tuple[LabelledRows, KernelSource]:
-        """Where kernel values between training rows come from."""
+    def _source(self, data: LabelledRows) -> tuple[LabelledRows, Kernel, KernelSource]:
+        """Distinct rows, their kernel, and where its values between training rows come from."""
         constant = float(self.intercept_scaling) ** 2
         if not self._is_precomputed:
             if self.kernel == "rbf":
                 warn_about_scales(data.X, "The Gaussian kernel depends on distances")
             data = merge_equal_rows(data)
-            self._kernel = fit_kernel(self.kernel, self.gamma, self.degree, self.coef0, data.X)
-            return data, RowKernel(replace(self._kernel, constant=constant), data.X)
+            kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0, data.X)
+            return data, kernel, RowKernel(kernel, data.X, constant)
         K = data.X if data.origin is None else data.X[:, data.given_rows()]
         check_precomputed(K)
-        self._kernel = Kernel("precomputed")
-        return data, MatrixKernel(np.ascontiguousarray(K), constant)
+        return data, Kernel("precomputed"), MatrixKernel(np.ascontiguousarray(K), constant)
 
     def _take(self, result: KernelResult, data: LabelledRows) -> None:
         dtype = data.X.dtype
@@ -290,7 +215,6 @@ default="rbf"
         self.dual_coef_ = np.ascontiguousarray(result.coefficients.T.astype(dtype))
         constant = float(self.intercept_scaling) ** 2
         self.intercept_ = (constant * result.coefficients.sum(axis=0)).astype(dtype)
-        self.gamma_ = self._kernel.gamma
         self.n_iter_, self.t_ = result.n_iter, result.steps
         self.objective_, self.duality_gap_ = result.objective, result.duality_gap
         self.history_ = result.history
@@ -303,12 +227,3 @@ default="rbf"
                 ConvergenceWarning,
                 stacklevel=3,
             )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._is_precomputed
-        tags.input_tags.sparse = not self._is_precomputed
-        tags.input_tags.positive_only = isinstance(self.kernel, str) and (
-            self.kernel in NEEDS_HISTOGRAMS
-        )
-        return tags

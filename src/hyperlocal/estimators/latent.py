@@ -2,54 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from ..data.arguments import check_number
-from ..data.checks import check_values
 from ..data.labelled import LabelledRows
-from ..maps.plain import Step
-from ..runtime.threads import Workers, row_blocks
+from ..model.latent_model import LatentModel
+from ..runtime.progress import Monitor
+from ..runtime.threads import Workers
 from ..solvers import latent
 from .learned_gate import (
+    GateSettings,
     LearnedGateClassifier,
-    Monitor,
-    Settings,
     costs_of,
     is_auto,
     passes_per_epoch,
 )
-from .old_local_model import NUMBERS_PER_EXPLANATION_BLOCK, LearnedModel
 
-FIRST_MODELS, FIRST_ALPHA = 48, 1e-4
-MODELS = (8, 48, 96)
-ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3)
+FIRST_ANCHORS, FIRST_PENALTY = 48, 1e-4
+ANCHORS = (8, 48, 96)
+PENALTIES = (1e-6, 1e-5, 1e-4, 1e-3)
 FEWEST_VISITS = 30_000
 
 
-class LatentLocallyLinearSVC(LearnedGateClassifier):
+@dataclass(frozen=True)
+class LatentSettings(GateSettings):
+    """Linear models per class; see :class:`LatentLocallyLinearSVC`."""
+
+    n_anchors: int
+
+
+@dataclass(eq=False, repr=False)
+class LatentLocallyLinearSVC(LearnedGateClassifier[LatentSettings]):
     """Latent locally linear support vector classifier (ML3).
 
-    Each class has ``n_models`` linear models ``W_c`` and scores a row by the best mix of them:
+    Each class has ``n_anchors`` linear models ``W_c`` and scores a row by the best mix of them:
     ``s_c(x) = max {β·W_c x : β ≥ 0, ‖β‖_p ≤ 1}``. The best gate ``β`` has a closed form, and the
     score is ``‖[W_c x]_+‖_q`` with ``1/p + 1/q = 1``. The multi-class hinge
     ``max(0, 1 − s_y + max_{c≠y} s_c)`` trains all classes together. (``x`` carries a constant 1.)
 
     Parameters
     ----------
-    n_models : int or "auto", default="auto"
-        Linear models per class. "auto" is chosen on a held-out part of the training rows.
+    n_anchors : int or "auto", default="auto"
+        Linear models per class. They have no place: the best mix is found from their products with
+        the row. "auto" is chosen on a held-out part of the training rows.
     p : float, default=1.5
-        The gate's norm, above 1; ``numpy.inf`` lets all models with a positive score speak fully.
-        Exponents other than 1.5, 2 and infinity are slower.
-    alpha : float or "auto", default="auto"
-        Weight ``λ`` of ``½‖W‖²`` against the mean loss. "auto" is chosen like ``n_models``.
+        The gate's norm, above 1; ``numpy.inf`` gives weight one to all models with a positive
+        score. Exponents other than 1.5, 2 and infinity are slower.
+    C : float or "auto", default="auto"
+        Weight of the losses against ``½‖W‖²``; ``1/(λN)`` in the terms of the paper. "auto" is
+        chosen like ``n_anchors``: the best value depends on their number and the scale of the rows.
     max_iter : int, default=30
-        Epochs; the step falls to zero over them. An epoch visits each row once, or more often
-        where all epochs would visit less than 30,000 rows.
+        Epochs; the step falls to zero over them, a schedule that is run to its end, so few are
+        enough. An epoch visits each row once, or more often where all epochs would visit less than
+        30,000 rows.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes; they multiply the weights of the class's rows.
     n_jobs : int or None, default=None
@@ -61,17 +70,18 @@ class LatentLocallyLinearSVC(LearnedGateClassifier):
 
     Attributes
     ----------
-    n_models_, alpha_ : int, float
+    n_anchors_, C_ : int, float
         As given or chosen.
-    coef_ : ndarray of shape (n_models, n_classes, n_features)
+    coef_ : ndarray of shape (n_anchors, n_classes, n_features)
         The linear models; two classes have two columns as well, and the decision function is the
         difference of their scores.
-    intercept_ : ndarray of shape (n_models, n_classes)
+    intercept_ : ndarray of shape (n_anchors, n_classes)
     classes_ : ndarray of shape (n_classes,)
     n_iter_ : int
         Epochs run.
     objective_ : float
-        Penalty and mean loss of the last epoch (each row's loss as it was visited).
+        ``λ`` times half the squared norm, plus the mean loss of the last epoch (each row's loss as
+        it was visited).
     history_ : list of (epoch, mean loss)
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
@@ -89,135 +99,67 @@ class LatentLocallyLinearSVC(LearnedGateClassifier):
     Examples
     --------
     >>> from sklearn.datasets import make_moons
-    >>> from hyperlocal import LatentLocallyLinearSVC
+    >>> from hyperlocal.papers import LatentLocallyLinearSVC
     >>> X, y = make_moons(300, noise=0.1, random_state=0)
-    >>> model = LatentLocallyLinearSVC(20, alpha=1e-4, random_state=0).fit(X[:200], y[:200])
+    >>> model = LatentLocallyLinearSVC(20, C=50.0, random_state=0).fit(X[:200], y[:200])
     >>> bool(model.score(X[200:], y[200:]) > 0.95)
     True
     >>> model.local_coef(X[200:201]).shape
     (1, 1, 2)
     """
 
-    _stored: np.ndarray
-
-    def __init__(
-        self,
-        n_models: Any = "auto",
-        *,
-        p: float = 1.5,
-        alpha: Any = "auto",
-        max_iter: int = 30,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.n_models = n_models
-        self.p = p
-        self.alpha = alpha
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    # ---- fit -----------------------------------------------------------------------------------
+    n_anchors: Any = "auto"
+    _: KW_ONLY
+    p: float = 1.5
+    C: Any = "auto"
+    max_iter: int = 30
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def _check_arguments(self) -> None:
         super()._check_arguments()
-        if not is_auto(self.n_models):
-            check_number("n_models", self.n_models, integer=True, above=1, inclusive=True)
+        if not is_auto(self.n_anchors):
+            check_number("n_anchors", self.n_anchors, integer=True, above=1, inclusive=True)
         if isinstance(self.p, Real) and not isinstance(self.p, bool) and np.isposinf(self.p):
             return
         check_number("p", self.p, above=1)
 
-    def _first_settings(self, data: LabelledRows) -> Settings:
-        return {
-            "n_models": FIRST_MODELS if is_auto(self.n_models) else int(self.n_models),
-            "alpha": FIRST_ALPHA if is_auto(self.alpha) else float(self.alpha),
-        }
+    def _first_settings(self, data: LabelledRows) -> LatentSettings:
+        n_anchors = FIRST_ANCHORS if is_auto(self.n_anchors) else int(self.n_anchors)
+        return LatentSettings(self._penalty(data, FIRST_PENALTY), n_anchors)
 
-    def _variations(self, data: LabelledRows) -> list[list[Settings]]:
-        rounds = []
-        if is_auto(self.alpha):
-            rounds.append([{"alpha": alpha} for alpha in ALPHAS])
-        if is_auto(self.n_models):
-            rounds.append([{"n_models": n_models} for n_models in MODELS])
+    def _variations(self, data: LabelledRows) -> list[list[dict[str, Any]]]:
+        rounds: list[list[dict[str, Any]]] = []
+        if is_auto(self.C):
+            rounds.append([{"penalty": penalty} for penalty in PENALTIES])
+        if is_auto(self.n_anchors):
+            rounds.append([{"n_anchors": n_anchors} for n_anchors in ANCHORS])
         return rounds
 
     def _train(
         self,
         data: LabelledRows,
-        settings: Settings,
+        settings: LatentSettings,
         n_epochs: int,
         rng: np.random.Generator,
         workers: Workers,
         monitor: Monitor | None = None,
-    ) -> latent.LatentResult:
+    ) -> tuple[LatentModel, latent.LatentResult]:
+        exponent = dual_exponent(self.p)
         problem = latent.LatentProblem(
-            data.X, data.target, costs_of(data), len(data.classes), dual_exponent(self.p)
+            data.X, data.target, costs_of(data), len(data.classes), exponent
         )
-        return latent.solve(
-            problem, n_models=settings["n_models"], alpha=settings["alpha"],
-            n_epochs=n_epochs,
-            n_passes=passes_per_epoch(len(data.target), self.max_iter, FEWEST_VISITS), rng=rng,
-            monitor=monitor,
+        result = latent.solve(
+            problem, n_models=settings.n_anchors, alpha=settings.penalty, n_epochs=n_epochs,
+            n_passes=passes_per_epoch(data.X.shape[0], self.max_iter, FEWEST_VISITS),
+            rng=rng, monitor=monitor,
         )  # fmt: skip
+        return LatentModel(result.weights, settings.n_anchors, exponent), result
 
-    def _take(self, result: latent.LatentResult, settings: Settings) -> None:
-        self._stored = result.weights
-        self._exponent = dual_exponent(self.p)
-        self.n_models_, self.alpha_ = settings["n_models"], settings["alpha"]
-
-    # ---- prediction ----------------------------------------------------------------------------
-
-    def _block_scores(self, X: Any, begin: int, end: int) -> np.ndarray:
-        check_values(X[begin:end])
-        scores = latent.class_scores(X[begin:end], *self._model())
-        return scores[:, 1:] - scores[:, :1] if scores.shape[1] == 2 else scores
-
-    def _model(self) -> tuple[np.ndarray, int, float]:
-        return self._stored, self.n_models_, self._exponent
-
-    # ---- explanation ---------------------------------------------------------------------------
-
-    def _local_models_of(self, X: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Weights and intercepts of blocks of rows, ``Σ_m β_m W_cm``."""
-        width, n_classes, n_stored = self._stored.shape
-        size = max(1, NUMBERS_PER_EXPLANATION_BLOCK // (n_classes * max(width, n_stored)))
-        for begin, end in row_blocks(X.shape[0], size):
-            gates = latent.best_gates(X[begin:end], *self._model())
-            local = np.empty((end - begin, n_classes, width), gates.dtype)
-            for c in range(n_classes):
-                np.matmul(gates[:, c], self._stored[:, c].T, out=local[:, c])
-            if n_classes == 2:
-                local = local[:, 1:] - local[:, :1]
-            yield local[..., :-1], local[..., -1]
-
-    def _active_models(self, X: Any, best: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The models of class ``best`` that speak, how loudly, and what they say.
-
-        It adds up to the score ``‖[W_c x]_+‖_q`` of their class; with two classes the decision
-        function is the difference of two such scores.
-        """
-        gates = latent.best_gates(X, *self._model())
-        models = np.flatnonzero(gates[0, best])
-        weights = self._weights[models, best]
-        said = (X @ weights[:, :-1].T).ravel() + weights[:, -1]
-        return models, gates[0, best, models], gates[0, best, models] * said
-
-    # ---- fitted attributes ---------------------------------------------------------------------
-
-    @property
-    def model_(self) -> Any:
-        """The fitted weights."""
-        step = Step("latent", {"weights": self._weights, "exponent": float(self._exponent)})
-        return LearnedModel(self._feature_map, self._weights, step)
-
-    @property
-    def _weights(self) -> np.ndarray:  # type: ignore[override]
-        """The linear models, ``(n_models, n_classes, n_features + 1)``, as a view."""
-        return self._stored[..., : self.n_models_].transpose(2, 1, 0)
+    def _keep_settings(self, settings: LatentSettings) -> None:
+        self.n_anchors_ = settings.n_anchors
 
 
 def dual_exponent(p: float) -> float:

@@ -6,39 +6,53 @@ the arguments leave to "auto" is chosen first, on a held-out part of the trainin
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.arguments import check_n_jobs, check_number, make_generator
+from ..data.arguments import check_number, make_generator
 from ..data.checks import PENALTIES_NEED_SCALES, check_labelled_rows, check_rows, warn_about_scales
 from ..data.labelled import LabelledRows, merge_equal_rows
 from ..data.splits import split_held_out
-from ..maps.base import FeatureMap
+from ..model.latent_model import LatentModel
 from ..model.multiclass import predicted_codes
-from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
-from ..runtime.threads import Workers, row_blocks
-from .old_local_model import LocalModel
+from ..model.tree_model import TreeModel
+from ..runtime.progress import CallbackSupportMixin, EpochMonitor, Monitor, with_callbacks
+from ..runtime.threads import Workers
+from ..solvers.latent import LatentResult
+from ..solvers.trees import TreeResult
+from .base import LocalClassifier
 
-ROWS_PER_PREDICTION_BLOCK = 4_096
 # A trial of settings has so many times fewer epochs: enough to rank them.
 SHORTER_TRIALS = 2
-# Settings within a standard error of the best are judged again on other held-out rows.
+# Settings within a standard error of the best are evaluated again on other held-out rows.
 N_SPLITS = 2
 
-Settings = dict[str, Any]
-Monitor = Callable[..., bool]
 
+@dataclass(frozen=True)
+class GateSettings:
+    """What may be chosen on held-out rows.
 
-class LearnedGateClassifier(CallbackSupportMixin, LocalModel):
-    """Base of the classifiers whose gate is learned with the weights.
-
-    A subclass gives its arguments, the settings to try, a solver, and scores from what it returned.
+    Attributes
+    ----------
+    penalty : float
+        Weight ``λ = 1/(C N)`` of the squared norms against the mean loss; N is the weight of all
+        training rows, also while a part of them is used.
     """
 
-    _bias = 1.0
+    penalty: float
+
+
+Settings = TypeVar("Settings", bound=GateSettings)
+
+
+class LearnedGateClassifier(CallbackSupportMixin, LocalClassifier, Generic[Settings]):
+    """Base of the classifiers whose gate is learned with the weights.
+
+    A subclass gives its settings, those to try, and trains.
+    """
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -47,7 +61,7 @@ class LearnedGateClassifier(CallbackSupportMixin, LocalModel):
         Parameters
         ----------
         X : {array-like, CSR} of shape (n_rows, n_features)
-            Rows; float32 stays float32. Standardised features are best.
+            Rows; float32 stays float32. Standardized features are best.
         y : array-like of shape (n_rows,)
             Class labels.
         sample_weight : array-like of shape (n_rows,), default=None
@@ -63,37 +77,33 @@ class LearnedGateClassifier(CallbackSupportMixin, LocalModel):
         warn_about_scales(data.X, PENALTIES_NEED_SCALES)
         data = merge_equal_rows(data)
         rng = make_generator(self.random_state)
-        self.__dict__.pop("classes_", None)  # should this fit be interrupted, none is in use
+        self._forget()
         with Workers(self.n_jobs) as workers:
             settings = self._choose_settings(data, rng, workers)
-            monitor = EpochMonitor(self, self.max_iter, self.verbose)
-            try:
-                result = self._train(data, settings, self.max_iter, rng, workers, monitor.epoch)
-            finally:
-                monitor.close()
-        self._feature_map = FeatureMap().fit(data.X, None, data.sample_weight, rng)
-        self._take(result, settings)
+            with EpochMonitor(self, self.max_iter, self.verbose) as monitor:
+                model, result = self._train(data, settings, self.max_iter, rng, workers, monitor)
+        self.model_ = model
+        self.classes_ = data.classes
         self.n_iter_ = result.n_iter
         self.objective_ = result.objective
         self.history_ = result.history
-        self.classes_ = data.classes
+        self.C_ = 1 / (settings.penalty * data.total_weight) if is_auto(self.C) else float(self.C)
+        self._keep_settings(settings)
         return self
 
     # ---- what a subclass gives -----------------------------------------------------------------
 
     def _check_arguments(self) -> None:
-        if not is_auto(self.alpha):
-            check_number("alpha", self.alpha, inclusive=True)
+        if not is_auto(self.C):
+            check_number("C", self.C)
         check_number("max_iter", self.max_iter, integer=True, above=1, inclusive=True)
-        check_n_jobs(self.n_jobs)
-        if not isinstance(self.verbose, bool):
-            check_number("verbose", self.verbose, integer=True, inclusive=True)
+        self._check_common()
 
     def _first_settings(self, data: LabelledRows) -> Settings:
         """Settings with the arguments, and a start for each "auto"."""
         raise NotImplementedError
 
-    def _variations(self, data: LabelledRows) -> list[list[Settings]]:
+    def _variations(self, data: LabelledRows) -> list[list[dict[str, Any]]]:
         """Changes of the settings, in rounds: each round starts from the best so far."""
         raise NotImplementedError
 
@@ -105,18 +115,19 @@ class LearnedGateClassifier(CallbackSupportMixin, LocalModel):
         rng: np.random.Generator,
         workers: Workers,
         monitor: Monitor | None = None,
-    ) -> Any:
+    ) -> tuple[TreeModel | LatentModel, TreeResult | LatentResult]:
+        """A model of rows, and what the solver found."""
         raise NotImplementedError
 
-    def _take(self, result: Any, settings: Settings) -> None:
-        """Keep what prediction needs, and the settings as fitted attributes."""
+    def _keep_settings(self, settings: Settings) -> None:
+        """Set the settings as fitted attributes."""
         raise NotImplementedError
 
-    def _block_scores(self, X: Any, begin: int, end: int) -> np.ndarray:
-        """Scores of some rows, ``(end - begin, n_columns)``; raises as ``check_values`` does."""
-        raise NotImplementedError
+    # ---- choosing settings ---------------------------------------------------------------------
 
-    # ---- the rest ------------------------------------------------------------------------------
+    def _penalty(self, data: LabelledRows, first: float) -> float:
+        """``λ`` of the ``C`` given; ``first`` where it is to be chosen."""
+        return first if is_auto(self.C) else 1 / (float(self.C) * data.total_weight)
 
     def _choose_settings(
         self, data: LabelledRows, rng: np.random.Generator, workers: Workers
@@ -129,52 +140,54 @@ class LearnedGateClassifier(CallbackSupportMixin, LocalModel):
         parts = [part for part in splits if part is not None]
         if not parts:
             return best
-        seed = int(rng.integers(2**63))  # the same luck for all
-        known: dict[tuple[str, int], float] = {}
+        seed = int(rng.integers(2**63))  # the same for all settings
+        known: dict[tuple[Settings, int], float] = {}
 
         def error(settings: Settings, split: int) -> float:
-            key = repr(sorted(settings.items())), split
-            if key not in known:
-                known[key] = self._held_out_error(*parts[split], settings, seed, workers)
-            return known[key]
+            if (settings, split) not in known:
+                found = self._held_out_error(*parts[split], settings, seed, workers)
+                known[settings, split] = found
+            return known[settings, split]
 
         for changes in rounds:
-            rivals = [best, *({**best, **change} for change in changes)]
-            first = [error(settings, 0) for settings in rivals]
+            candidates = [best, *(replace(best, **change) for change in changes)]
+            first = [error(settings, 0) for settings in candidates]
             close = min(first) + standard_error(min(first), len(parts[0][1].target))
-            rivals = [one for one, error_there in zip(rivals, first, strict=True)
-                      if error_there <= close]  # fmt: skip
-            best = min(rivals, key=lambda one: sum(error(one, k) for k in range(len(parts))))
+            candidates = [one for one, there in zip(candidates, first, strict=True)
+                          if there <= close]  # fmt: skip
+            best = min(candidates, key=lambda one: sum(error(one, k) for k in range(len(parts))))
         return best
 
     def _held_out_error(
         self,
         train: LabelledRows,
-        judge: LabelledRows,
+        test: LabelledRows,
         settings: Settings,
         seed: int,
         workers: Workers,
     ) -> float:
         n_epochs = max(1, self.max_iter // SHORTER_TRIALS)
-        rng = np.random.default_rng(seed)
-        self._take(self._train(train, settings, n_epochs, rng, workers), settings)
-        scores = self._scores(judge.X, workers)
-        return float(
-            np.average(predicted_codes(scores) != judge.target, weights=judge.sample_weight)
-        )
+        model, _ = self._train(train, settings, n_epochs, np.random.default_rng(seed), workers)
+        wrong = predicted_codes(model.scores(test.X, workers)) != test.target
+        return float(np.average(wrong, weights=test.sample_weight))
 
-    def _rows_to_score(self, X: Any) -> Any:
-        check_is_fitted(self, "classes_")
-        X = check_rows(self, X, reset=False, values=False)
-        return X.astype(self._weights.dtype, copy=False)
+    # ---- prediction and fitted attributes ------------------------------------------------------
 
     def _row_scores(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        X = check_rows(self, X, reset=False, values=False)  # the model checks them while it scores
         with Workers(self.n_jobs) as workers:
-            return self._scores(X, workers)
+            return self.model_.scores(X.astype(self.model_.dtype, copy=False), workers)
 
-    def _scores(self, X: Any, workers: Workers) -> np.ndarray:
-        blocks = row_blocks(X.shape[0], ROWS_PER_PREDICTION_BLOCK)
-        return np.concatenate(workers.map(lambda block: self._block_scores(X, *block), blocks))
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights of the local models, ``(n_models, n_columns, n_features)``."""
+        return self.model_.coef
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercepts of the local models, ``(n_models, n_columns)``."""
+        return self.model_.intercept
 
 
 def standard_error(share: float, n_rows: int) -> float:
@@ -207,4 +220,5 @@ def costs_of(data: LabelledRows) -> np.ndarray:
 
 
 def is_auto(value: Any) -> bool:
+    """Whether an argument is left to be chosen."""
     return isinstance(value, str) and value == "auto"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -25,14 +26,14 @@ from .locally_linear import LocallyLinearSVC
 from .relevance import RelevanceScaler
 
 
+@dataclass(eq=False, repr=False)
 class LocallyLinearSVCCV(ProbabilityMixin, ChainAttributes, LocalClassifier):
     """:class:`LocallyLinearSVC` that chooses its own settings by cross-validation.
 
-    How many local models, what they see, and ``C``: all combinations are evaluated on shuffled
-    folds. Anchors and codes are shared by folds and by all values of ``C``, each ``C`` starts from
-    the last one's solution, and on many rows most candidates are evaluated on a sample only
-    (successive halving), so that the search costs a few fits. One anchor, a linear SVM, is among
-    the candidates.
+    Combinations of ``n_anchors``, ``feature_map`` and ``C`` are evaluated on shuffled folds. The
+    search costs a few fits: folds and all values of ``C`` share anchors and codes, each ``C``
+    starts from the solution of the previous one, and with many rows most candidates are evaluated
+    on a sample only (successive halving). One anchor, a linear SVM, is among the candidates.
 
     Parameters
     ----------
@@ -43,11 +44,11 @@ class LocallyLinearSVCCV(ProbabilityMixin, ChainAttributes, LocalClassifier):
         Maps to try, as in :class:`LocallyLinearSVC`. "auto" is ``(None, "auto", "nystroem")`` up to
         5,000 rows, ``(None, "auto")`` beyond, and ``(None,)`` for sparse rows. Where "nystroem" is
         chosen, explanations are about similarities to some rows: ``(None, "auto")`` keeps them
-        about features. A transformer is fitted to all rows at once: one that looks at labels
-        belongs in ``scalers`` or in a pipeline around this estimator.
+        about features. A transformer is fitted to all rows at once: put one that uses labels into
+        ``scalers`` or into a pipeline around this estimator.
     Cs : sequence of float or "auto", default="auto"
-        "auto" is 1, 10 and 100; 0.1 where 1 wins, and 1,000 where 100 wins and is trained with
-        ease.
+        "auto" is 1, 10 and 100; also 0.1 where 1 is best, and 1,000 where 100 is best and needs few
+        epochs.
     n_neighbors : sequence of int or int, default=8
     betas : sequence of float or "auto", default=("auto",)
     scalers : sequence of transformers or None, default=(None,)
@@ -63,8 +64,8 @@ class LocallyLinearSVCCV(ProbabilityMixin, ChainAttributes, LocalClassifier):
         ``Cs``, on all folds. "grid" evaluates every candidate on all rows and folds.
     one_standard_error : bool, default=False
         Choose the simplest candidate whose score is within one standard error of the best: fewest
-        anchors, then the plainest map, then the smallest ``C``. Halving then keeps all anchors and
-        maps to the end.
+        anchors, then the simplest map, then the smallest ``C``. All anchors and maps are then
+        evaluated on all rows and folds.
     scoring : str, callable or None, default=None
         Accuracy, or any scorer of scikit-learn that needs labels or decisions.
     coding, anchors, code_on, normalize, loss, multi_class, max_iter, tol, intercept_scaling, \
@@ -107,56 +108,30 @@ class_weight, n_jobs, random_state
     (True, True)
     """
 
-    def __init__(
-        self,
-        n_anchors: Any = "auto",
-        *,
-        feature_maps: Any = "auto",
-        Cs: Any = "auto",
-        n_neighbors: Any = 8,
-        betas: Any = ("auto",),
-        scalers: Any = (None,),
-        cv: Any = None,
-        search: str = "halving",
-        one_standard_error: bool = False,
-        scoring: Any = None,
-        coding: str = "soft",
-        anchors: Any = "kmeans",
-        code_on: Any = "input",
-        normalize: bool = True,
-        loss: str = "squared_hinge",
-        multi_class: str = "ovr",
-        max_iter: int = 1000,
-        tol: float = 1e-3,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.n_anchors = n_anchors
-        self.feature_maps = feature_maps
-        self.Cs = Cs
-        self.n_neighbors = n_neighbors
-        self.betas = betas
-        self.scalers = scalers
-        self.cv = cv
-        self.search = search
-        self.one_standard_error = one_standard_error
-        self.scoring = scoring
-        self.coding = coding
-        self.anchors = anchors
-        self.code_on = code_on
-        self.normalize = normalize
-        self.loss = loss
-        self.multi_class = multi_class
-        self.max_iter = max_iter
-        self.tol = tol
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_anchors: Any = "auto"
+    _: KW_ONLY
+    feature_maps: Any = "auto"
+    Cs: Any = "auto"
+    n_neighbors: Any = 8
+    betas: Any = ("auto",)
+    scalers: Any = (None,)
+    cv: Any = None
+    search: str = "halving"
+    one_standard_error: bool = False
+    scoring: Any = None
+    coding: str = "soft"
+    anchors: Any = "kmeans"
+    code_on: Any = "input"
+    normalize: bool = True
+    loss: str = "squared_hinge"
+    multi_class: str = "ovr"
+    max_iter: int = 1000
+    tol: float = 1e-3
+    intercept_scaling: float = 1.0
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LocallyLinearSVCCV:
         """Search, then fit to all rows with the best setting.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,49 +11,58 @@ import scipy.sparse as sp
 from ..data.arguments import check_number
 from ..data.labelled import LabelledRows
 from ..gates.balanced import balanced_clusters
+from ..gates.clusters import ClusterSettings
+from ..gates.code_on import CodeOn
 from ..gates.codes import Codes
+from ..gates.coupling import code_matrix
 from ..gates.gate import Gate
 from ..maps.base import FeatureMap
+from ..model.kernel_model import make_kernel_model
+from ..model.local_model import Bias, LocalModel
 from ..model.multiclass import signed_labels
+from ..runtime.progress import Monitor
 from ..runtime.threads import Workers
-from ..solvers import Problem, SolverResult
-from ..solvers import libsvm as kernels
+from ..solvers import libsvm
+from .cluster_training import ClusterFit, kernel_fit, linear_fit
 from .clusterwise import ClusterwiseClassifier
 
 ROWS_FOR_COST = 256
 
 
+@dataclass(eq=False, repr=False)
 class ProfileSVC(ClusterwiseClassifier):
     """Profile support vector classifier (PSVM).
 
     Training rows are clustered by k-means with a penalty on one-sided clusters (MagKmeans):
     ``min Σ_ij Z_ij ‖x_i − v_j‖² + R Σ_j |Σ_i Z_ij y_i|``. Then every cluster gets an SVM of its
-    own. A new row is answered by the cluster of the nearest centre. A class that a cluster has not
-    seen scores −1 there, and the only class of a cluster scores 1, whatever the row.
+    own. A new row is scored by the SVM of the nearest center's cluster. A class that a cluster has
+    not seen scores −1 there, and the only class of a cluster scores 1, whatever the row.
 
     Parameters
     ----------
-    n_clusters : int or "auto", default="auto"
-        "auto" is ``max(8, √N/4)``, at most N/8, of N distinct rows.
+    n_anchors : int or "auto", default="auto"
+        Number of clusters. "auto" is ``max(8, √N/4)``, at most N/8, of N distinct rows.
     balance : float, default=1.0
-        ``R`` in units of the rows' mean squared distance to their centre; 0 is plain k-means.
+        ``R`` in units of the rows' mean squared distance to their center; 0 is plain k-means.
     kernel : {"linear", "rbf", "poly"} or callable, default="linear"
         Linear SVMs of all clusters are one problem for the dual solver. Other kernels are given to
         LIBSVM, cluster by cluster (in threads), up to 10,000 rows each; their biases are not
-        penalised. A callable takes two arrays of rows and returns the matrix of their products.
-    gamma : float or "scale", default="scale"
-        ``exp(−γ‖a − b‖²)`` or ``(γ a·b + 1)^degree``; "scale" is one over the total variance.
+        penalized. A callable takes two arrays of rows and returns the matrix of their products.
+    gamma : float, "scale" or "auto", default="scale"
+        ``exp(−γ‖a − b‖²)`` or ``(γ a·b + 1)^degree``; "scale" is one over the total variance,
+        "auto" one over the number of features.
     degree : int, default=3
     C : float or "auto", default="auto"
-        Weight of the losses. "auto" is ten over the mean squared length of the lifted rows.
+        Weight of the losses. Lifted rows are not normalized here, so the best value depends on
+        their scale: "auto" is ten over their mean squared length.
     loss : {"hinge", "squared_hinge", "log"}, default="hinge"
-        "log" gives ``predict_proba``. Kernels know the hinge only.
+        The paper's by default; kernels know the hinge only. "log" gives ``predict_proba``.
     max_iter : int, default=5000
-        The most epochs.
+        The most epochs; rows that are not normalized need more of them.
     tol : float, default=1e-3
         Relative duality gap at which training stops.
     intercept_scaling : float, default=1.0
-        The constant feature ``B``; biases are penalised like weights (linear kernel).
+        The constant feature ``B``; biases are penalized like weights (linear kernel).
     class_weight : dict, "balanced" or None, default=None
         Weights of classes; they multiply the weights of the class's rows.
     n_jobs : int or None, default=None
@@ -66,10 +75,11 @@ class ProfileSVC(ClusterwiseClassifier):
 
     Attributes
     ----------
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-    coef_ : ndarray of shape (n_clusters, n_columns, n_features)
+    anchors_ : ndarray of shape (n_anchors, n_features)
+        Centers of the clusters.
+    coef_ : ndarray of shape (n_anchors, n_columns, n_features)
         Weights (linear kernel only); one column per class, or one for two classes.
-    intercept_ : ndarray of shape (n_clusters, n_columns)
+    intercept_ : ndarray of shape (n_anchors, n_columns)
     support_ : ndarray of int
         Rows that have a dual variable other than zero.
     dual_coef_ : ndarray of shape (n_columns, n_support)
@@ -95,149 +105,107 @@ class ProfileSVC(ClusterwiseClassifier):
     Examples
     --------
     >>> from sklearn.datasets import make_moons
-    >>> from hyperlocal import ProfileSVC
+    >>> from hyperlocal.papers import ProfileSVC
     >>> X, y = make_moons(300, noise=0.1, random_state=0)
     >>> model = ProfileSVC(6, C=10.0, random_state=0).fit(X[:200], y[:200])
     >>> bool(model.score(X[200:], y[200:]) > 0.9)
     True
     """
 
-    clusters = "kmeans"  # MagKmeans starts from it; no other choice
+    n_anchors: Any = "auto"
+    _: KW_ONLY
+    balance: float = 1.0
+    kernel: Any = "linear"
+    gamma: Any = "scale"
+    degree: int = 3
+    C: Any = "auto"
+    loss: str = "hinge"
+    max_iter: int = 5000
+    tol: float = 1e-3
+    intercept_scaling: float = 1.0
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
-    def __init__(
-        self,
-        n_clusters: Any = "auto",
-        *,
-        balance: float = 1.0,
-        kernel: Any = "linear",
-        gamma: Any = "scale",
-        degree: int = 3,
-        C: Any = "auto",
-        loss: str = "hinge",
-        max_iter: int = 5000,
-        tol: float = 1e-3,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.n_clusters = n_clusters
-        self.balance = balance
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.C = C
-        self.loss = loss
-        self.max_iter = max_iter
-        self.tol = tol
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    def _clusters(self) -> ClusterSettings:
+        return ClusterSettings(self.n_anchors)
 
     def _check_arguments(self) -> None:
         super()._check_arguments()
         check_number("balance", self.balance, inclusive=True)
-        kernels.check_kernel(self.kernel, self.gamma, self.degree, self.loss)
+        libsvm.check_kernel(self.kernel, self.gamma, self.degree, self.loss)
         if self.intercept_scaling == 0:
             raise ValueError(
-                "intercept_scaling must be positive: its bias answers for a cluster of one class."
+                "intercept_scaling must be positive: the score of a cluster of one class is a bias."
             )
 
-    # ---- training ------------------------------------------------------------------------------
-
-    def _fit_gate(self, data: LabelledRows, rng: np.random.Generator, workers: Workers) -> None:
-        self._feature_map = FeatureMap().fit(data.X, None, data.sample_weight, rng)
-        centres, self._cluster = balanced_clusters(
-            data.X, data.target, len(data.classes), data.sample_weight, self.n_clusters,
+    def _train(
+        self, data: LabelledRows, rng: np.random.Generator, workers: Workers, monitor: Monitor
+    ) -> ClusterFit:
+        centers, cluster = balanced_clusters(
+            data.X, data.target, len(data.classes), data.sample_weight, self.n_anchors,
             self.balance, rng, workers,
         )  # fmt: skip
-        self._gate = Gate(centres, 1, "hard")
-
-    def _train_clusters(
-        self, data: LabelledRows, rng: np.random.Generator, workers: Workers
-    ) -> SolverResult:
-        cluster = self.__dict__.pop("_cluster")
-        self._machines: list[kernels.KernelMachine] = []
-        self._uses_kernel = self.kernel != "linear"
-        if self._uses_kernel:
-            return self._train_kernels(data, cluster, workers)
-        shape = (len(cluster), 1)
-        codes = Codes(
-            cluster.reshape(shape), np.ones(shape, data.X.dtype), np.zeros(shape, data.X.dtype)
-        )
-        lifted = self._lift_mapped(data.X, codes, self._gate.n_anchors, workers)
-        self._fix_cost(lifted.squared_norms(), data.sample_weight)
-        problem = self._problem(lifted, data)
-        result = self._solve_all(problem, rng)
-        return replace(result, weights=self._with_constants(result.weights, cluster, problem))
-
-    def _with_constants(
-        self, weights: np.ndarray, cluster: np.ndarray, problem: Problem
-    ) -> np.ndarray:
-        """Weights in which models of one label only are that label."""
-        smallest = np.full(weights.shape[:2], np.inf, weights.dtype)
-        largest = -smallest
-        np.minimum.at(smallest, cluster, problem.labels)
-        np.maximum.at(largest, cluster, problem.labels)
-        alone = smallest == largest
-        weights[alone] = 0
-        weights[alone, -1] = largest[alone] / self._bias
-        return weights
+        feature_map, gate = FeatureMap(data.X.shape[1]), Gate(centers, 1, "hard")
+        chain = LocalModel(feature_map, CodeOn(), gate, Bias(float(self.intercept_scaling)))
+        if not (isinstance(self.kernel, str) and self.kernel == "linear"):
+            return self._train_kernels(chain, data, cluster, workers)
+        lifted = chain.lift_stored(data.X, _one_hot(cluster, data.X.dtype), workers)
+        training = self._training().for_rows(lifted.squared_norms(), data)
+        problem = chain.problem(data, training.C, training.loss, lifted=lifted)
+        result = training.solve(problem, rng, monitor)
+        weights = with_constants(result.weights, cluster, problem.labels, chain.bias.value)
+        return linear_fit(chain.trained(weights), training, problem, result)
 
     def _train_kernels(
-        self, data: LabelledRows, cluster: np.ndarray, workers: Workers
-    ) -> SolverResult:
+        self, chain: LocalModel, data: LabelledRows, cluster: np.ndarray, workers: Workers
+    ) -> ClusterFit:
         sizes = np.bincount(cluster)
-        kernels.check_size(int(sizes.max()), "the largest cluster")
-        sample = _dense(data.X[: kernels.MOST_ROWS])
-        kernel = kernels.make_kernel(self.kernel, self.gamma, self.degree, sample)
+        libsvm.check_size(int(sizes.max()), "the largest cluster")
+        sample = _dense(data.X[: libsvm.MOST_ROWS])
+        kernel = libsvm.make_kernel(self.kernel, self.gamma, self.degree, sample)
+        tried = sample[:ROWS_FOR_COST, None]
+        lengths = np.array([libsvm.gram_matrix(kernel, row)[0, 0] for row in tried])
+        training = self._training().for_rows(lengths, data)
         labels = signed_labels(data.target, len(data.classes))
-        lengths = np.array([kernel(row, row)[0, 0] for row in sample[:ROWS_FOR_COST, None]])
-        self._fix_cost(lengths, data.sample_weight[:ROWS_FOR_COST])
-        costs = self.C_ * data.sample_weight
+        costs = training.C * data.sample_weight
+        members = [np.flatnonzero(cluster == number) for number in range(len(sizes))]
 
-        def solve(number: int) -> tuple[np.ndarray, kernels.KernelResult, kernels.KernelMachine]:
-            members = np.flatnonzero(cluster == number)
-            rows = _dense(data.X[members])
-            result = kernels.solve(kernel(rows, rows), labels[members], costs[members], self.tol)
-            return members, result, kernels.machine_of(result, kernel, rows, None)
+        def solve(rows: np.ndarray) -> libsvm.KernelResult:
+            gram = libsvm.gram_matrix(kernel, _dense(data.X[rows]))
+            return libsvm.solve(gram, labels[rows], costs[rows], self.tol)
 
-        parts = workers.map(solve, range(len(sizes)))
-        self._machines = [machine for _, _, machine in parts]
-        alpha = np.zeros(labels.shape)
-        for members, result, _ in parts:
-            alpha[members] = np.abs(result.coef)
-        return SolverResult(
-            weights=np.zeros((0, labels.shape[1], data.X.shape[1] + 1), data.X.dtype),
-            n_iter=max(result.n_iter for _, result, _ in parts),
-            objective=sum(result.objective for _, result, _ in parts),
-            duality_gap=sum(result.duality_gap for _, result, _ in parts),
-            converged=True,
-            alpha=alpha,
+        parts = workers.map(solve, members)
+        dual_coef = np.zeros(labels.shape)
+        for rows, part in zip(members, parts, strict=True):
+            dual_coef[rows] = part.coef
+        codes = code_matrix(_one_hot(cluster, data.X.dtype), chain.n_anchors)
+        intercept = np.array([part.intercept for part in parts])
+        model = make_kernel_model(
+            chain.feature_map, chain.gate, kernel, data.X, codes, dual_coef, intercept
         )
+        return kernel_fit(model, training, parts, dual_coef)
 
-    # ---- prediction ----------------------------------------------------------------------------
 
-    def _kernel_scores(self, X: Any, workers: Workers) -> np.ndarray:
-        cluster = self._encode(X, workers).anchors[:, 0]
-        scores = np.empty((X.shape[0], self._weights.shape[1]))
+def with_constants(
+    weights: np.ndarray, cluster: np.ndarray, labels: np.ndarray, bias: float
+) -> np.ndarray:
+    """Weights in which the models of clusters that have one label only are that label."""
+    smallest = np.full(weights.shape[:2], np.inf, weights.dtype)
+    largest = -smallest
+    np.minimum.at(smallest, cluster, labels)
+    np.maximum.at(largest, cluster, labels)
+    alone = smallest == largest
+    weights = weights.copy()
+    weights[alone] = 0
+    weights[alone, -1] = largest[alone] / bias
+    return weights
 
-        def fill(number: int) -> None:
-            members = np.flatnonzero(cluster == number)
-            scores[members] = self._machines[number].scores(_dense(X[members]))
 
-        workers.map(fill, np.unique(cluster))
-        return scores
-
-    @property
-    def intercept_(self) -> np.ndarray:
-        """Intercepts of the clusters' models, ``(n_clusters, n_columns)``."""
-        if self._uses_kernel:
-            return np.array([machine.intercept for machine in self._machines])
-        return super().intercept_
+def _one_hot(cluster: np.ndarray, dtype: np.dtype) -> Codes:
+    shape = (len(cluster), 1)
+    return Codes(cluster.reshape(shape), np.ones(shape, dtype), np.zeros(shape, dtype))
 
 
 def _dense(X: Any) -> np.ndarray:

@@ -1,7 +1,8 @@
-"""Features scaled by how much they tell about the labels."""
+"""RelevanceScaler: features scaled by their importance."""
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,13 @@ from ..data.checks import check_labelled_rows, check_rows
 from ..maps.plain import Step, scaling
 
 
+@dataclass(eq=False, repr=False)
 class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Scale each feature by a power of its importance in a forest of extremely random trees.
 
-    Distances to anchors then mostly count the features that matter, and weights on the others cost
-    more. It helps where many features say little, and can hurt where they only speak together. The
-    features should be standardised before.
+    Distances to anchors then depend mostly on relevant features, and weights on the others are
+    penalized more. This helps if many features are nearly irrelevant. It can hurt if features are
+    informative only in combination. Standardize the features first.
 
     Parameters
     ----------
@@ -29,7 +31,7 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     n_estimators : int, default=100
         Trees of the forest.
     estimator : classifier with ``feature_importances_``, default=None
-        In place of the forest.
+        Used instead of the forest.
     n_jobs : int or None, default=None
     random_state : int, RandomState instance or None, default=None
 
@@ -46,32 +48,22 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from hyperlocal import RelevanceScaler
+    >>> from hyperlocal.preprocessing import RelevanceScaler
     >>> X = np.random.default_rng(0).standard_normal((200, 3))
     >>> scaler = RelevanceScaler(random_state=0).fit(X, X[:, 0] > 0)
     >>> int(scaler.scale_.argmax())
     0
     """
 
-    scale_: np.ndarray
-
-    def __init__(
-        self,
-        power: float = 0.25,
-        *,
-        n_estimators: int = 100,
-        estimator: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ):
-        self.power = power
-        self.n_estimators = n_estimators
-        self.estimator = estimator
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    power: float = 0.25
+    _: KW_ONLY
+    n_estimators: int = 100
+    estimator: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RelevanceScaler:
-        """Grow the forest and read off the scales.
+        """Fit the forest and compute the scales.
 
         Parameters
         ----------

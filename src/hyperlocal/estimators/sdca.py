@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,13 @@ from ..solvers.training import Training
 from .base import LinearAttributes, LocalClassifier, ProbabilityMixin
 
 
+@dataclass(eq=False, repr=False)
 class SDCASVC(CallbackSupportMixin, ProbabilityMixin, LinearAttributes, LocalClassifier):
     """Linear support vector classifier, trained by stochastic dual coordinate ascent.
 
-    ``min ½‖w‖² + C Σ_i s_i ℓ_i`` in its dual, one variable after the other in random order, until
-    the duality gap certifies the solution. It is :class:`LocallyLinearSVC` with a single anchor
-    that is always active, and runs on the same solver.
+    Solves the dual of ``min ½‖w‖² + C Σ_i s_i ℓ_i``, one variable after the other in random order,
+    until the duality gap is small enough. It is :class:`LocallyLinearSVC` with a single anchor that
+    is always active, and uses the same solver.
 
     Parameters
     ----------
@@ -32,7 +34,7 @@ class SDCASVC(CallbackSupportMixin, ProbabilityMixin, LinearAttributes, LocalCla
     loss : {"hinge", "squared_hinge", "log"}, default="hinge"
         "log" gives ``predict_proba``.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
-        One problem per class against the rest, or one joint problem.
+        One problem per class against all others, or one joint problem.
     max_iter : int, default=1000
         The most epochs.
     tol : float, default=1e-3
@@ -44,9 +46,9 @@ class SDCASVC(CallbackSupportMixin, ProbabilityMixin, LinearAttributes, LocalCla
     n_jobs : int or None, default=None
         Threads, over classes. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seeds the order of visits.
+        Determines the order of visits.
     warm_start : bool, default=False
-        Go on from the dual variables of the last fit.
+        Start from the dual variables of the last fit.
     verbose : int, default=0
         1 writes a line to stderr now and then, 2 every epoch.
 
@@ -58,9 +60,9 @@ class SDCASVC(CallbackSupportMixin, ProbabilityMixin, LinearAttributes, LocalCla
     support_ : ndarray of shape (n_support,)
         Rows of the training data whose dual variables are not zero.
     dual_coef_ : ndarray of shape (n_columns, n_support)
-        The representer form: ``coef_ = dual_coef_ @ X[support_]``, that is ``Σ_i α_i y_i x_i``.
+        Dual form of the weights: ``coef_ = dual_coef_ @ X[support_]``, that is ``Σ_i α_i y_i x_i``.
     objective_, dual_objective_, duality_gap_ : float
-        Primal minus dual is the gap: how far above the optimum the objective can be at most.
+        The gap is primal minus dual: an upper bound of the distance from the optimum.
     n_iter_ : int
         Epochs run.
     history_ : list of (epoch, objective, duality gap)
@@ -72,8 +74,8 @@ class SDCASVC(CallbackSupportMixin, ProbabilityMixin, LinearAttributes, LocalCla
 
     See Also
     --------
-    PegasosSVC : The same problem in its primal.
-    LocallyLinearSVC : Many linear models, mixed by a gate.
+    PegasosSVC : The same problem, solved in the primal.
+    LocallyLinearSVC : Many linear models, weighted by a gate.
 
     References
     ----------
@@ -91,34 +93,18 @@ class SDCASVC(CallbackSupportMixin, ProbabilityMixin, LinearAttributes, LocalCla
     True
     """
 
-    _alpha: np.ndarray | None
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        loss: str = "hinge",
-        multi_class: str = "ovr",
-        max_iter: int = 1000,
-        tol: float = 1e-3,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-    ):
-        self.C = C
-        self.loss = loss
-        self.multi_class = multi_class
-        self.max_iter = max_iter
-        self.tol = tol
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
+    C: float = 1.0
+    _: KW_ONLY
+    loss: str = "hinge"
+    multi_class: str = "ovr"
+    max_iter: int = 1000
+    tol: float = 1e-3
+    intercept_scaling: float = 1.0
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    warm_start: bool = False
+    verbose: int = 0
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SDCASVC:
@@ -131,8 +117,8 @@ class SDCASVC(CallbackSupportMixin, ProbabilityMixin, LinearAttributes, LocalCla
         y : array-like of shape (n_rows,)
             Class labels.
         sample_weight : array-like of shape (n_rows,), default=None
-            Weights of rows; a weight of two is the same as the row twice (to the last bit up to
-            16,384 rows, to the solver's tolerance above).
+            Weights of rows. A weight of two is the same as the row twice: bitwise up to 16,384
+            rows, within the solver's tolerance above.
 
         Returns
         -------
@@ -178,8 +164,8 @@ class SDCASVC(CallbackSupportMixin, ProbabilityMixin, LinearAttributes, LocalCla
         return training
 
     def _continued_alpha(self, data: LabelledRows) -> np.ndarray | None:
-        """The dual variables of the last fit, if a warm start can go on from them."""
-        keeps = (
+        """The dual variables of the last fit, if a warm start can use them."""
+        is_reused = (
             bool(self.warm_start)
             and hasattr(self, "model_")
             and self._alpha is not None
@@ -188,4 +174,4 @@ class SDCASVC(CallbackSupportMixin, ProbabilityMixin, LinearAttributes, LocalCla
             and np.array_equal(self.classes_, data.classes)
             and self.model_.n_features_in == data.X.shape[1]
         )
-        return self._alpha if keeps else None
+        return self._alpha if is_reused else None

@@ -1,4 +1,4 @@
-"""Stacked linear models: the scores of a stage join the projections of the next.
+"""Training of stacked models: the scores of a stage join the projections of the next.
 
 Each stage has clusters of its own. In the clusters of the stage before, its scores would be linear
 in the projections already and add nothing; seen from other clusters they bend where those end. A
@@ -8,20 +8,25 @@ stage stays only if it errs less than the one before, on rows that neither was t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..data.labelled import LabelledRows
-from ..data.rows import take_rows
 from ..data.splits import deal_folds
+from ..gates.clusters import ClusterSettings
 from ..gates.codes import Codes
-from ..gates.gate import Gate
+from ..gates.coupling import smoothed, smoothed_weights, smoothing_matrix
 from ..model.lifting import LiftedRows
+from ..model.local_model import LocalModel
 from ..model.multiclass import predicted_codes
-from ..solvers import Problem, SolverResult
+from ..model.problem import Problem
+from ..model.stacked import StackedMap, first_map
+from ..runtime.progress import Monitor
+from ..runtime.threads import Workers
+from ..solvers.result import SolverResult
+from ..solvers.training import Training
 
 N_FOLDS = 5
 # A score is made so many times as large as a projection. By held-out training rows of SVMGUIDE1 and
@@ -31,121 +36,140 @@ SIZE_OF_SCORES = 3.0
 CLEARLY = 2.0
 
 
-@dataclass
-class StageClusters:
-    """The clusters of a stage, the codes it is trained with, and how these mix the clusters."""
+@dataclass(frozen=True)
+class Stage:
+    """A stage before training, on the training rows.
 
-    gate: Gate
+    Attributes
+    ----------
+    chain : LocalModel
+        Without weights.
+    stored : ndarray of shape (n_rows, p)
+        What its local models see of the rows.
+    codes : Codes
+        The codes that it is trained with.
+    mixing : ndarray of shape (n_anchors, n_anchors) or None
+        How these mix the clusters; see :func:`hyperlocal.gates.coupling.smoothing_matrix`.
+    """
+
+    chain: LocalModel
+    stored: np.ndarray
     codes: Codes
     mixing: np.ndarray | None = None
 
-    def unmixed(self, weights: np.ndarray) -> np.ndarray:
-        """Weights ``Θ = A U`` of clusters that were trained as ``U`` (see ``smoothing_matrix``)."""
-        if self.mixing is None:
-            return weights
-        own = np.tensordot(self.mixing.astype(weights.dtype), weights[..., :-1], axes=1)
-        return np.concatenate([own, weights[..., -1:]], axis=-1)
+    @classmethod
+    def of(
+        cls, chain: LocalModel, stored: np.ndarray, X: Any, smoothing: float, workers: Workers
+    ) -> Stage:
+        """With the codes of rows ``X``; smoothing couples neighboring clusters."""
+        codes = chain.encode(X, workers)
+        if not smoothing:
+            return cls(chain, stored, codes)
+        mixing = smoothing_matrix(chain.gate.anchors, smoothing)
+        return cls(chain, stored, smoothed(codes, mixing), mixing)
+
+    def part(self, rows: np.ndarray) -> Stage:
+        """The stage on some of the rows."""
+        return replace(self, stored=self.stored[rows], codes=self.codes.take(rows))
+
+    def lifted(self, workers: Workers) -> LiftedRows:
+        """The lifted rows."""
+        return self.chain.lift_stored(self.stored, self.codes, workers)
+
+    def trained(self, weights: np.ndarray) -> LocalModel:
+        """The model for prediction, by the plain gate."""
+        if self.mixing is not None:
+            weights = smoothed_weights(weights, self.mixing)
+        return self.chain.trained(weights)
 
 
-@dataclass
-class EarlierStage:
-    """What a stage leaves to those after it: a model, and how its scores are scaled."""
-
-    gate: Gate
-    weights: np.ndarray
-    scale: Any
-
-
-@dataclass
+@dataclass(frozen=True)
 class StageTrainer:
-    """Trains one linear model after the other on the same rows.
+    """Trains one stage after the other on the same rows.
 
     Attributes
     ----------
     data : LabelledRows
-    next_clusters : callable () → StageClusters
-        Clusters of the next stage.
-    lift : callable (stored rows, codes, number of clusters) → LiftedRows
-    make_problem : callable (LiftedRows, LabelledRows) → Problem
-    solve : callable Problem → SolverResult
-    rng : numpy Generator
-        Deals the folds.
+    training : Training
+    clusters : ClusterSettings
+        How each stage clusters the rows.
+    smoothing : float
     keep_if_better : bool
         End the stack before a stage that does not err clearly less out of fold.
+    rng : numpy Generator
+    workers : Workers
+    monitor : Monitor
     """
 
     data: LabelledRows
-    next_clusters: Callable[[], StageClusters]
-    lift: Callable[[Any, Codes, int], LiftedRows]
-    make_problem: Callable[[LiftedRows, LabelledRows], Problem]
-    solve: Callable[[Problem], SolverResult]
-    rng: np.random.Generator
+    training: Training
+    clusters: ClusterSettings
+    smoothing: float
     keep_if_better: bool
+    rng: np.random.Generator
+    workers: Workers
+    monitor: Monitor
 
-    def train(
-        self, projections: np.ndarray, clusters: StageClusters, n_stages: int
-    ) -> tuple[list[EarlierStage], Gate, SolverResult]:
-        """The stages before the last, the gate of the last, and what it found."""
-        earlier: list[EarlierStage] = []
-        stored = projections
-        result = self._solve_rows(stored, clusters, None)
-        converged, judged = result.converged, None
-        while len(earlier) + 1 < n_stages and not result.stopped:
-            if judged is None:
-                judged = self._out_of_fold_scores(stored, clusters)
-            scores, folds_converged = judged
+    def train(self, stage: Stage, n_stages: int) -> tuple[LocalModel, Problem, SolverResult]:
+        """The last model (its map holds those before), its problem, and what the solver found."""
+        problem, result = self._solved(stage)
+        converged, out_of_fold = result.converged, None
+        for _ in range(1, n_stages):
+            if result.stopped:
+                break
+            scores, folds_converged = out_of_fold or self._out_of_fold_scores(stage)
             converged &= folds_converged
-            scale = comparable_scale(projections, scores, self.data.sample_weight)
-            next_clusters = self.next_clusters()
-            next_stored = np.hstack([projections, scores * scale])
-            judged = None
+            following = self._next_stage(stage, result, scores)
+            out_of_fold = None
             if self.keep_if_better:
-                judged = self._out_of_fold_scores(next_stored, next_clusters)
-                if not self._are_better(judged[0], scores):
+                out_of_fold = self._out_of_fold_scores(following)
+                if not self._are_better(out_of_fold[0], scores):
                     break
-            earlier.append(EarlierStage(clusters.gate, clusters.unmixed(result.weights), scale))
-            stored, clusters = next_stored, next_clusters
-            result = self._solve_rows(stored, clusters, None)
+            stage = following
+            problem, result = self._solved(stage)
             converged &= result.converged
-        weights = clusters.unmixed(result.weights)
-        return earlier, clusters.gate, replace(result, weights=weights, converged=converged)
+        return stage.trained(result.weights), problem, replace(result, converged=converged)
+
+    def _next_stage(self, stage: Stage, result: SolverResult, scores: np.ndarray) -> Stage:
+        """A stage that sees the scores of the one before, by models that have not seen the rows."""
+        before = stage.trained(result.weights)
+        projections = stage.stored[:, : first_map(before.feature_map).n_features_out]
+        scale = comparable_scale(projections, scores, self.data.sample_weight)
+        feature_map = StackedMap(before, float(scale))
+        gate = self.clusters.fit(self.data.X, self.data.sample_weight, self.rng, self.workers)
+        chain = replace(stage.chain, feature_map=feature_map, gate=gate)
+        stored = feature_map.joined(projections, scores)
+        return Stage.of(chain, stored, self.data.X, self.smoothing, self.workers)
 
     def _are_better(self, scores: np.ndarray, before: np.ndarray) -> bool:
         """Whether fewer rows are wrong, by more than chance would explain."""
-        target, weights = self.data.target, self.data.sample_weight / self.data.sample_weight.sum()
+        target, weights = self.data.target, self.data.sample_weight / self.data.total_weight
         right, right_before = (predicted_codes(one) == target for one in (scores, before))
         gains = right.astype(np.float64) - right_before
         gain = float(weights @ gains)
         return gain > CLEARLY * math.sqrt(float(weights**2 @ (gains - gain) ** 2))
 
-    def _out_of_fold_scores(
-        self, stored: np.ndarray, clusters: StageClusters
-    ) -> tuple[np.ndarray, bool]:
+    def _out_of_fold_scores(self, stage: Stage) -> tuple[np.ndarray, bool]:
         """Each row's scores by a model that has not seen it, and whether all models converged."""
         fold = deal_folds(self.data.target, N_FOLDS, self.rng)
-        scores, converged = None, True
-        for number in range(fold.max() + 1):
-            result = self._solve_rows(stored, clusters, np.flatnonzero(fold != number))
+        scores, converged = [], True
+        held = [np.flatnonzero(fold == number) for number in range(fold.max() + 1)]
+        for number, rows in enumerate(held):
+            _, result = self._solved(stage, np.flatnonzero(fold != number))
             converged &= result.converged
-            held = np.flatnonzero(fold == number)
-            lifted = self._lift_rows(stored[held], clusters.codes.take(held), clusters)
-            if scores is None:
-                scores = np.empty((len(fold), result.weights.shape[1]), stored.dtype)
-            scores[held] = lifted.scores(result.weights)
-        assert scores is not None
-        return scores, converged
+            scores.append(stage.part(rows).lifted(self.workers).scores(result.weights))
+        return np.concatenate(scores)[np.argsort(np.concatenate(held))], converged
 
-    def _lift_rows(self, stored: np.ndarray, codes: Codes, clusters: StageClusters) -> LiftedRows:
-        return self.lift(stored, codes, clusters.gate.n_anchors)
-
-    def _solve_rows(
-        self, stored: np.ndarray, clusters: StageClusters, rows: np.ndarray | None
-    ) -> SolverResult:
-        data, codes = self.data, clusters.codes
+    def _solved(self, stage: Stage, rows: np.ndarray | None = None) -> tuple[Problem, SolverResult]:
+        """A stage's problem, of all rows or of some, and its solution."""
+        data = self.data
         if rows is not None:
-            stored, codes = take_rows(stored, rows), codes.take(rows)
-            data = LabelledRows(stored, data.target[rows], data.classes, data.sample_weight[rows])
-        return self.solve(self.make_problem(self._lift_rows(stored, codes, clusters), data))
+            stage, weights = stage.part(rows), data.sample_weight[rows]
+            data = LabelledRows(stage.stored, data.target[rows], data.classes, weights)
+        problem = stage.chain.problem(
+            data, self.training.C, self.training.loss, lifted=stage.lifted(self.workers)
+        )
+        return problem, self.training.solve(problem, self.rng, self.monitor)
 
 
 def comparable_scale(

@@ -2,9 +2,9 @@
 
     blocks → files → sample → anchors, gate, feature map → codes → files → blocks in turn → weights
 
-The stream is read once. Its rows go to a working folder in binary form; a uniform sample of them
-places the gate, as ``fit`` does from all rows; then each row is coded once, and training goes over
-blocks that are drawn from the files at random.
+The stream is read once. Its rows are stored in a working folder in binary form. Gate and map are
+fitted to a uniform sample of them; then each row is encoded once, and training visits blocks that
+are drawn from the files at random.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ..solvers.training import Training
 
 @dataclass(frozen=True)
 class StreamedFit:
-    """What a fit to a stream found."""
+    """The result of a fit to a stream."""
 
     chain: LocalModel
     result: SolverResult
@@ -65,14 +65,14 @@ def fit_to_stream(
     stream, classes, block_rows, folder
         As in :meth:`LocallyLinearSVC.fit_stream`.
     sample_rows : int
-        The gate is fitted to so many rows, or to 64 per anchor if that is more.
+        The gate is fitted to this many rows, or to 64 per anchor if that is more.
     """
     if training.solver == "qp":
         raise ValueError("solver='qp' needs all rows at once; use solver='dual' or 'sgd'.")
     if block_rows != "auto":
         check_number("block_rows", block_rows, integer=True, above=1, inclusive=True)
     rng = make_generator(estimator.random_state)
-    (other_rng,) = rng.spawn(1)  # so that the gate sees the numbers that it sees in fit
+    (other_rng,) = rng.spawn(1)  # the gate gets the same numbers as in fit
     with ExitStack() as stack:
         working = tempfile.TemporaryDirectory(prefix="hyperlocal-", dir=folder)
         rows = stack.enter_context(StoredRows(Path(stack.enter_context(working)), classes))
@@ -88,7 +88,7 @@ def fit_to_stream(
 
 
 def _sample(rows: StoredRows, n_wanted: int, rng: np.random.Generator) -> LabelledRows:
-    """The rows that the gate is fitted to; if they are all, as ``fit`` takes them."""
+    """The rows that the gate is fitted to; merged as in ``fit`` if they are all rows."""
     sample = rows.sample(n_wanted, rng)
     warn_about_scales(sample.X)
     return merge_equal_rows(sample) if sample.population is None else sample

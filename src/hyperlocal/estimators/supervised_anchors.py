@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from ..data.arguments import check_auto, check_flag
@@ -16,13 +16,14 @@ from ..solvers.training import Training
 from .chain import ChainClassifier, FitCall, LastFit
 
 
+@dataclass(eq=False, repr=False)
 class SupervisedAnchorSVC(ChainClassifier):
     """Locally linear SVM whose anchors are learned from the labels.
 
-    The model is that of :class:`LocallyLinearSVC`; the anchors ``v`` join the weights as unknowns
-    of ``min ½‖W‖² + C Σ_i s_i ℓ_i``. They start at k-means' and move to where they lower
-    the objective: a few learned anchors do the work of many fixed ones, so that models are small
-    and prediction is fast. All classes share the anchors.
+    The model is that of :class:`LocallyLinearSVC`, but the problem
+    ``min ½‖W‖² + C Σ_i s_i ℓ_i`` is minimized over the anchors too. They start at the centers of
+    k-means. A few learned anchors reach the error of many fixed ones, so that models are small and
+    prediction is fast. All classes share the anchors.
 
     Parameters
     ----------
@@ -33,28 +34,29 @@ class SupervisedAnchorSVC(ChainClassifier):
     beta : float or "auto", default="auto"
         Sharpness of the soft gate; it does not change while anchors move.
     anchors : {"kmeans", "random"} or array of shape (n_anchors, width), default="kmeans"
-        Where anchors start.
+        The initial anchors.
     feature_map : None, str or transformer, default=None
-        What a local model sees, as in :class:`LocallyLinearSVC`. The row itself by default, because
-        learned anchors take over what products of features do; "bias_only" is LLC-SAPL_lcc.
+        The features of the local models, as in :class:`LocallyLinearSVC`. The default is the row
+        itself, because learned anchors make products of features unnecessary; "bias_only" is
+        LLC-SAPL_lcc.
     code_on : {"input", "features"}, column indices or transformer, default="input"
-        What distances to anchors are measured on, and where anchors move. For sparse rows of many
+        What distances to anchors are measured on: the space of the anchors. For sparse rows of many
         features a transformer to fewer, dense ones is much faster.
     normalize : bool, default=True
-        Scale each lifted row to norm one; False is the paper's form.
+        Scale each lifted row to norm one; False is the form of the paper.
     C : float, default=3.0
         Weight of the losses. While anchors move it is at most 3 (1 without ``normalize``).
     loss : {"squared_hinge", "hinge", "log"}, default="squared_hinge"
         "log" gives ``predict_proba``.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
     solver : {"dual", "sgd"}, default="dual"
-        "dual" codes each row anew at its visit and optimizes its dual variables exactly; when the
-        anchors are fixed again, the weights are trained to ``tol``. "sgd" is the paper's Algorithm
-        1, started from the weights for fixed anchors; it alone has ``partial_fit``.
+        "dual" encodes each row again at its visit and optimizes its dual variables exactly; at the
+        end, the weights for the final anchors are trained to ``tol``. "sgd" is Algorithm 1 of the
+        paper, started from the weights for fixed anchors; ``partial_fit`` needs it.
     anchor_epochs : int or "auto", default="auto"
         Epochs in which anchors move; "auto" makes 4,000 batches of 128 rows, in 12 to 30 epochs.
     anchor_step : float or "auto", default="auto"
-        Length of the first anchor steps of "dual", in units of the coded rows; 0 keeps the anchors.
+        Length of the first anchor steps of "dual", in units of the rows; 0: anchors are fixed.
         "auto" is a tenth of the typical distance to the nearest anchor, or less where that would
         change the gate by more than 3 %.
     t0 : float or "auto", default="auto"
@@ -62,33 +64,33 @@ class SupervisedAnchorSVC(ChainClassifier):
     skip : int or "auto", default="auto"
         Visits between two decays of the weights in "sgd".
     keep_if_better : bool, default=True
-        Hold out a tenth of the rows, and keep the learned anchors only if these are predicted
-        better than with the anchors at the start. Costs about one more fit. Needs 200 rows; below,
-        and with "sgd", the learned anchors are kept unseen.
+        Hold out a tenth of the rows, and use the learned anchors only if they predict these rows
+        better than the initial anchors. Costs about one more fit. With fewer than 200 rows, and
+        with "sgd", the learned anchors are used without this test.
     max_iter : int, default=1000
         The most epochs of training weights for given anchors.
     tol : float, default=1e-3
     intercept_scaling : float, default=1.0
     class_weight : dict, "balanced" or None, default=None
     n_jobs : int or None, default=None
-        Threads share each batch of rows; the result does not depend on their number.
+        Threads; they share each batch of rows. The result does not depend on their number.
     random_state : int, RandomState instance or None, default=None
     warm_start : bool, default=False
-        Go on from the anchors and dual variables of the last fit.
+        Start from the anchors and dual variables of the last fit.
     verbose : int, default=0
-        The rest as in :class:`LocallyLinearSVC`.
+        All others as in :class:`LocallyLinearSVC`.
 
     Attributes
     ----------
     anchors_, initial_anchors_ : ndarray of shape (n_anchors, width)
-        Where anchors are, and where they started.
+        The anchors in use, and the initial ones.
     anchors_learned_ : bool
         Whether the anchors in use are the learned ones.
     held_out_accuracy_ : dict or None
-        Accuracy on the held-out rows with the anchors as "started" and as "learned".
+        Accuracy on the held-out rows with the initial ("started") and the "learned" anchors.
     history_ : list of AnchorEpoch
         ``(epoch, objective, duality_gap, accuracy)`` before each epoch of anchor learning, on the
-        rows it learned from, at the C used meanwhile; and at the end, of the final model.
+        rows used for it, with the C used for it; and at the end, of the final model.
     beta_ : float
     coef_ : ndarray of shape (n_anchors, n_columns, p)
     intercept_ : ndarray of shape (n_anchors, n_columns)
@@ -96,13 +98,13 @@ class SupervisedAnchorSVC(ChainClassifier):
     n_iter_ : int
         Epochs of the final training of weights, at least one.
     objective_, duality_gap_ : float
-        Of the weights, for the anchors as they are.
+        Of the weights, for the final anchors.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
 
     See Also
     --------
-    LocallyLinearSVC : The same with anchors that stay.
+    LocallyLinearSVC : The same with fixed anchors.
 
     References
     ----------
@@ -119,65 +121,36 @@ class SupervisedAnchorSVC(ChainClassifier):
     True
     """
 
-    _t0: float
-
-    def __init__(
-        self,
-        n_anchors: Any = "auto",
-        *,
-        n_neighbors: int = 8,
-        beta: Any = "auto",
-        anchors: Any = "kmeans",
-        feature_map: Any = None,
-        code_on: Any = "input",
-        normalize: bool = True,
-        C: float = 3.0,
-        loss: str = "squared_hinge",
-        multi_class: str = "ovr",
-        solver: str = "dual",
-        anchor_epochs: Any = "auto",
-        anchor_step: Any = "auto",
-        t0: Any = "auto",
-        skip: Any = "auto",
-        keep_if_better: bool = True,
-        max_iter: int = 1000,
-        tol: float = 1e-3,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-    ):
-        self.n_anchors = n_anchors
-        self.n_neighbors = n_neighbors
-        self.beta = beta
-        self.anchors = anchors
-        self.feature_map = feature_map
-        self.code_on = code_on
-        self.normalize = normalize
-        self.C = C
-        self.loss = loss
-        self.multi_class = multi_class
-        self.solver = solver
-        self.anchor_epochs = anchor_epochs
-        self.anchor_step = anchor_step
-        self.t0 = t0
-        self.skip = skip
-        self.keep_if_better = keep_if_better
-        self.max_iter = max_iter
-        self.tol = tol
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
+    n_anchors: Any = "auto"
+    _: KW_ONLY
+    n_neighbors: int = 8
+    beta: Any = "auto"
+    anchors: Any = "kmeans"
+    feature_map: Any = None
+    code_on: Any = "input"
+    normalize: bool = True
+    C: float = 3.0
+    loss: str = "squared_hinge"
+    multi_class: str = "ovr"
+    solver: str = "dual"
+    anchor_epochs: Any = "auto"
+    anchor_step: Any = "auto"
+    t0: Any = "auto"
+    skip: Any = "auto"
+    keep_if_better: bool = True
+    max_iter: int = 1000
+    tol: float = 1e-3
+    intercept_scaling: float = 1.0
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    warm_start: bool = False
+    verbose: int = 0
 
     # ---- arguments -----------------------------------------------------------------------------
 
     def _settings(self) -> ChainSettings:
-        # Only the soft assignment has a gradient by its anchors.
+        # Only the soft coding has a gradient with respect to the anchors.
         return ChainSettings.of(self, coding="soft")
 
     def _solvers(self) -> tuple[str, ...]:
@@ -204,7 +177,7 @@ class SupervisedAnchorSVC(ChainClassifier):
     def _train(
         self, chain: LocalModel, call: FitCall, last: LastFit | None
     ) -> tuple[LocalModel, SolverResult]:
-        """Anchors and weights: the chain comes back with the learned anchors."""
+        """Train anchors and weights; returns the chain with the learned anchors."""
         learner = self._learner(chain, call)
         if self.solver == "sgd":
             weights = None if last is None else self.model_.weights
@@ -212,7 +185,7 @@ class SupervisedAnchorSVC(ChainClassifier):
         else:
             alpha = None if last is None else last.alpha_for(learner.rows.problem(chain.gate))
             outcome, result = learner.learn(alpha)
-        # Only now: an interrupted fit leaves no half of it.
+        # Only now: an interrupted fit must not set some of them.
         self.initial_anchors_ = chain.gate.anchors
         self.anchors_learned_ = outcome.is_learned
         self.held_out_accuracy_ = outcome.held_out_accuracy

@@ -31,7 +31,7 @@ def count_numbers(model: Any) -> int | None:
     --------
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.svm import LinearSVC
-    >>> from hyperlocal.export.sizes import count_numbers
+    >>> from hyperlocal.export import count_numbers
     >>> count_numbers(LinearSVC().fit(*load_iris(return_X_y=True)))  # 3 classes × (4 + 1)
     15
     """

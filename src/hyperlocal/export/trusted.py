@@ -5,9 +5,9 @@ import hyperlocal
 from .. import linear, papers, preprocessing
 from ..data.labelled import LabelledRows, RowOrigin
 from ..estimators.chain import LastFit, OnlineState
+from ..estimators.neighborhood_models import CachedSvms, DannSvms, QuerySvms
 from ..estimators.pegasos_base import PegasosRun
-from ..estimators.stability import BoundTerms
-from ..estimators.stages import EarlierStage
+from ..estimators.stability import BoundTerms, Risk
 from ..gates.clusters import ClustererGate
 from ..gates.code_on import CodeOn
 from ..gates.gate import ConstantGate, Gate
@@ -17,24 +17,28 @@ from ..maps.base import BiasOnlyMap, FeatureMap
 from ..maps.landmarks import LandmarkMap
 from ..maps.quadratic import QuadraticMap
 from ..maps.transformer import TransformerMap
+from ..model.kernel_model import KernelModel
+from ..model.latent_model import LatentModel
 from ..model.local_model import Bias, LocalModel
+from ..model.stacked import StackedMap
+from ..model.tree_model import TreeModel
 from ..neighbors.cells import CellSearch
-from ..neighbors.search import ExactSearch, TreeSearch
-from ..solvers import libsvm
+from ..neighbors.exact import ExactSearch
+from ..neighbors.tree import TreeSearch
 from ..solvers.anchor_descent import AnchorEpoch
 from ..solvers.pegasos import PegasosState
 from ..solvers.sgd import SgdState
-from ..solvers.small_svms import KernelOptions, LocalSvms
+from ..solvers.small_svms import LocalSvms, SvmOptions
 
 _SHELVES = (hyperlocal, papers, linear, preprocessing)
 _PUBLIC = [getattr(shelf, name) for shelf in _SHELVES for name in shelf.__all__]
 _ESTIMATORS = [kind for kind in _PUBLIC if isinstance(kind, type)]
 _PARTS = [
-    AdditiveKernelMap, AnchorEpoch, Bias, BiasOnlyMap, BoundTerms, CellSearch, ClustererGate,
-    CodeOn, ConstantGate, EarlierStage, ExactSearch, FeatureMap, Gate, Kernel, KernelOptions,
-    LabelledRows, LandmarkMap, LastFit, LocalModel, LocalSvms, OnlineState, PegasosRun, PegasosState,
-    QuadraticMap, RowOrigin, SgdState, TransformerMap, TreeSearch, libsvm.Kernel,
-    libsvm.KernelMachine,
+    AdditiveKernelMap, AnchorEpoch, Bias, BiasOnlyMap, BoundTerms, CachedSvms, CellSearch,
+    ClustererGate, CodeOn, ConstantGate, DannSvms, ExactSearch, FeatureMap, Gate, Kernel,
+    KernelModel, LabelledRows, LandmarkMap, LastFit, LatentModel, LocalModel, LocalSvms,
+    OnlineState, PegasosRun, PegasosState, QuadraticMap, QuerySvms, Risk, RowOrigin, SgdState,
+    StackedMap, SvmOptions, TransformerMap, TreeModel, TreeSearch,
 ]  # fmt: skip
 
 #: What to trust when a model of this library is loaded by skops:

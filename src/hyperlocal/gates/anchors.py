@@ -1,4 +1,4 @@
-"""Where local models sit: k-means centres, random rows, or points given by the user."""
+"""Anchors of local models: k-means centers, random rows, or points given by the user."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .codes import encode
 
 ANCHOR_KINDS = ("kmeans", "random")
 
-# k-means sees at least this many rows, and at least this many per anchor.
+# k-means uses at least this many rows, and at least this many per anchor.
 SAMPLE_ROWS = 16_384
 SAMPLE_ROWS_PER_ANCHOR = 64
 SEED_ROWS = 2_048
@@ -136,7 +136,7 @@ def choose_anchors(
         warnings.warn(
             f"{argument}={n_anchors} is larger than the number of distinct rows, {n_distinct}; "
             f"{n_distinct} {argument.removeprefix('n_')} are used (and at most that many "
-            "neighbours).",
+            "neighbors).",
             UserWarning,
             stacklevel=4,
         )
@@ -157,8 +157,8 @@ def _given_anchors(given: Any, n_anchors: Any, X: Any) -> np.ndarray:
     anchors = check_array(given, dtype=list(FLOATS), order="C", input_name="anchors")
     if anchors.shape[1] != X.shape[1]:
         raise ValueError(
-            f"anchors have {anchors.shape[1]} columns, but rows are coded on {X.shape[1]}; "
-            "give anchors in the space that code_on names."
+            f"anchors have {anchors.shape[1]} columns, but rows are coded on {X.shape[1]}; give "
+            "anchors that have a column per feature, or per column of what code_on names."
         )
     if n_anchors != "auto" and n_anchors != len(anchors):
         raise ValueError(
@@ -199,24 +199,24 @@ def _kmeans(
     max_steps: int = MAX_LLOYD_STEPS,
     tolerance: float = LLOYD_TOLERANCE,
 ) -> tuple[np.ndarray, float]:
-    """Lloyd's algorithm from k-means++ seeds over distinct rows; centres and last known inertia."""
+    """Lloyd's algorithm from k-means++ seeds over distinct rows; centers and last known inertia."""
     if n_clusters == 1:
         mean = weights @ X / weights.sum()
         return np.ascontiguousarray(mean, dtype=X.dtype).reshape(1, -1), 0.0
-    centres = _seeds(X, weights, n_clusters, rng)
+    centers = _seeds(X, weights, n_clusters, rng)
     rows = core_rows(X)
     previous = np.inf
     for _ in range(max_steps):
-        nearest = encode(X, centres, 1, "hard", workers)
+        nearest = encode(X, centers, 1, "hard", workers)
         distances = nearest.distances[:, 0].astype(np.float64)
         inertia = float(weights @ distances)
         if previous - inertia <= tolerance * inertia:
             break
         previous = inertia
-        sums, masses = np.zeros(centres.shape), np.zeros(n_clusters)
+        sums, masses = np.zeros(centers.shape), np.zeros(n_clusters)
         rows.group_sums(nearest.anchors[:, 0].copy(), weights, sums, masses)
-        centres = _move_centres(X, sums, masses, distances)
-    return centres, previous
+        centers = _move_centers(X, sums, masses, distances)
+    return centers, previous
 
 
 def _seeds(X: Any, weights: np.ndarray, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
@@ -229,14 +229,14 @@ def _seeds(X: Any, weights: np.ndarray, n_clusters: int, rng: np.random.Generato
     return _dense(take_rows(X, chosen))
 
 
-def _move_centres(
+def _move_centers(
     X: Any, sums: np.ndarray, masses: np.ndarray, distances: np.ndarray
 ) -> np.ndarray:
-    """Means of the clusters; empty ones move to the rows that are farthest from their centre."""
+    """Means of the clusters; empty ones move to the rows that are farthest from their center."""
     empty = np.flatnonzero(masses == 0)
     masses[empty] = 1
-    centres = (sums / masses[:, None]).astype(X.dtype)
+    centers = (sums / masses[:, None]).astype(X.dtype)
     if len(empty):
         farthest = np.argsort(-distances, kind="stable")[: len(empty)]
-        centres[empty] = _dense(take_rows(X, farthest))
-    return centres
+        centers[empty] = _dense(take_rows(X, farthest))
+    return centers

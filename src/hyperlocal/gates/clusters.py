@@ -1,12 +1,4 @@
-"""Clusters as one-hot gates, and the codes that couple clusters while they are trained.
-
-A one-hot gate makes clusters independent. Two linear changes of variables couple them again, and
-both are only a change of the codes seen in training; weights are changed back afterwards, so that
-prediction is by the plain gate:
-
-- a penalty on differences of neighbouring clusters' weights (:func:`smoothing_matrix`);
-- a global model that all clusters are pulled to (:func:`with_global_model`).
-"""
+"""Clusters as gates: k-means, given centers, or the clusters of a scikit-learn clusterer."""
 
 from __future__ import annotations
 
@@ -16,47 +8,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.utils import check_array
 from sklearn.utils.validation import has_fit_parameter
 
-from ..data.arguments import check_choice, check_number
-from ..data.rows import FLOATS, core_rows
+from ..data.rows import core_rows
 from ..maps.plain import NotPlain, Step
 from ..runtime.threads import Workers
-from .anchors import choose_anchors
+from .anchors import check_anchors, choose_anchors
 from .codes import Codes, encode
-from .gate import Gate
-
-CLUSTERS = ("kmeans",)
-# Clusters that a cluster is smoothed with: its nearest ones, and those whose nearest it is.
-NEIGHBOURS_TO_SMOOTH = 4
-
-
-def check_clusters(n_clusters: Any, clusters: Any) -> None:
-    """Raise unless the arguments that describe clusters make sense together."""
-    if isinstance(n_clusters, str):
-        check_choice("n_clusters", n_clusters, ["auto"])
-    else:
-        check_number("n_clusters", n_clusters, integer=True, above=1, inclusive=True)
-    if isinstance(clusters, str) or clusters is None:
-        check_choice("clusters", clusters, CLUSTERS)
-    elif _is_clusterer(clusters):
-        if n_clusters != "auto":
-            raise ValueError(
-                "a clusterer knows its number of clusters; leave n_clusters at 'auto' when "
-                "clusters is a clusterer."
-            )
-    elif isinstance(clusters, type) or sp.issparse(clusters) or np.ndim(clusters) != 2:
-        raise TypeError(
-            "clusters must be 'kmeans', a 2-D array with one centre per row, or a clusterer with "
-            f"fit and predict, not {clusters!r}."
-        )
-
-
-def _is_clusterer(clusters: Any) -> bool:
-    return (
-        not isinstance(clusters, type) and hasattr(clusters, "fit") and hasattr(clusters, "predict")
-    )
+from .gate import Gate, check_gate, fit_gate
 
 
 @dataclass(frozen=True)
@@ -80,43 +39,78 @@ class ClustererGate(Gate):
 
     def plain(self) -> Step:
         """Raise: a clusterer may be anything."""
-        raise NotPlain("clusters found by a clusterer cannot be exported; use clusters='kmeans'.")
+        raise NotPlain("clusters found by a clusterer cannot be exported; use anchors='kmeans'.")
 
 
-def fit_clusters(
-    X: Any,
-    sample_weight: np.ndarray,
-    clusters: Any,
-    n_clusters: Any,
-    rng: np.random.Generator,
-    workers: Workers,
-) -> Gate:
-    """A one-hot gate over clusters that have rows; empty ones are left out.
+@dataclass(frozen=True)
+class ClusterSettings:
+    """How rows are clustered, and which clusters are active at a row.
 
-    Parameters
+    Attributes
     ----------
-    X : ndarray or CSR of shape (n_rows, n_features)
-    sample_weight : ndarray of shape (n_rows,)
-    clusters : "kmeans", array of centres, or clusterer with ``fit`` and ``predict``
-    n_clusters : int or "auto"
-    rng : numpy Generator
-    workers : Workers
-
-    Returns
-    -------
-    Gate
+    n_anchors : int or "auto"
+    anchors : {"kmeans", "random"}, array of centers, or clusterer with ``fit`` and ``predict``
+    coding : str
+        "hard" is one-hot; other codings weigh the ``n_neighbors`` nearest clusters.
+    n_neighbors : int
+    beta : float or "auto"
     """
-    if _is_clusterer(clusters):
-        return _fit_clusterer(X, sample_weight, clusters)
-    if not isinstance(clusters, str):
-        centres = _given_centres(clusters, n_clusters, X)
-    else:
-        centres = choose_anchors(
-            X, sample_weight, clusters, n_clusters, rng, workers,
-            argument="n_clusters", careful=True,
-        )  # fmt: skip
-    nearest = encode(X, centres, 1, "hard", workers).anchors[:, 0]
-    return Gate(np.ascontiguousarray(centres[np.unique(nearest)]), 1, "hard")
+
+    n_anchors: Any = "auto"
+    anchors: Any = "kmeans"
+    coding: str = "hard"
+    n_neighbors: int = 8
+    beta: Any = "auto"
+
+    def check(self) -> None:
+        """Raise unless the settings make sense, alone and together."""
+        # Where there are fewer clusters than n_neighbors, all are active.
+        check_gate("auto", "kmeans", self.n_neighbors, self.coding, self.beta)
+        if not is_clusterer(self.anchors):
+            _check_places(self.anchors)
+            check_anchors(self.n_anchors, self.anchors, 1)
+        elif self.n_anchors != "auto":
+            raise ValueError(
+                "a clusterer knows its number of clusters; leave n_anchors at 'auto' when anchors "
+                "is a clusterer."
+            )
+
+    def fit(
+        self, X: Any, sample_weight: np.ndarray, rng: np.random.Generator, workers: Workers
+    ) -> Gate:
+        """A gate over clusters that have rows; empty ones are left out."""
+        gate = self._one_hot(X, sample_weight, rng, workers)
+        if self.coding == "hard":
+            return gate
+        return fit_gate(
+            X, sample_weight, gate.anchors, self.n_neighbors, self.coding, self.beta, rng, workers
+        )
+
+    def _one_hot(
+        self, X: Any, sample_weight: np.ndarray, rng: np.random.Generator, workers: Workers
+    ) -> Gate:
+        if is_clusterer(self.anchors):
+            return _fit_clusterer(X, sample_weight, self.anchors)
+        centers = choose_anchors(
+            X, sample_weight, self.anchors, self.n_anchors, rng, workers, careful=True
+        )
+        nearest = encode(X, centers, 1, "hard", workers).anchors[:, 0]
+        return Gate(np.ascontiguousarray(centers[np.unique(nearest)]), 1, "hard")
+
+
+def is_clusterer(anchors: Any) -> bool:
+    """Whether ``anchors`` is an object that clusters rows."""
+    return not isinstance(anchors, type) and hasattr(anchors, "fit") and hasattr(anchors, "predict")
+
+
+def _check_places(anchors: Any) -> None:
+    if isinstance(anchors, str) or anchors is None:
+        return  # as for every gate
+    if isinstance(anchors, type) or sp.issparse(anchors) or np.ndim(anchors) != 2:
+        raise TypeError(
+            "anchors must be 'kmeans', 'random', a dense 2-D array with one center per row, or a "
+            f"clusterer with fit and predict, not {anchors!r}."
+        )
 
 
 def _fit_clusterer(X: Any, sample_weight: np.ndarray, clusterer: Any) -> ClustererGate:
@@ -128,70 +122,3 @@ def _fit_clusterer(X: Any, sample_weight: np.ndarray, clusterer: Any) -> Cluster
     core_rows(X).group_sums(position.astype(np.int32), sample_weight, sums, masses)
     means = np.ascontiguousarray(sums / masses[:, None], dtype=X.dtype)
     return ClustererGate(means, 1, "hard", clusterer=clusterer, labels=labels)
-
-
-def _given_centres(clusters: Any, n_clusters: Any, X: Any) -> np.ndarray:
-    centres = check_array(clusters, dtype=list(FLOATS), order="C", input_name="clusters")
-    if centres.shape[1] != X.shape[1]:
-        raise ValueError(
-            f"clusters have {centres.shape[1]} columns, but X has {X.shape[1]} features."
-        )
-    if n_clusters != "auto" and n_clusters != len(centres):
-        raise ValueError(
-            f"n_clusters={n_clusters} but {len(centres)} centres are given; leave n_clusters at "
-            "'auto' when clusters is an array."
-        )
-    return np.ascontiguousarray(centres, dtype=X.dtype)
-
-
-# ---- coupled clusters ----------------------------------------------------------------------------
-
-
-def smoothing_matrix(centres: np.ndarray, smoothing: float) -> np.ndarray:
-    """``A = (I + sL)^(-1/2)``, L the Laplacian of the graph of neighbouring clusters.
-
-    With ``Θ = A U``, ``½‖U‖² = ½ tr Θ'(I + sL)Θ = ½ Σ_k ‖θ_k‖² + s/2 Σ_{k~l} ‖θ_k − θ_l‖²``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from hyperlocal.gates.clusters import smoothing_matrix
-    >>> A = smoothing_matrix(np.array([[0.0], [1.0]]), smoothing=1.5)
-    >>> np.linalg.inv(A @ A).round(6)
-    array([[ 2.5, -1.5],
-           [-1.5,  2.5]])
-    """
-    n_clusters = len(centres)
-    n_nearest = min(NEIGHBOURS_TO_SMOOTH + 1, n_clusters)
-    with Workers(1) as workers:
-        nearest = encode(centres, centres, n_nearest, "hard", workers).anchors
-    linked = np.zeros((n_clusters, n_clusters), bool)
-    linked[np.arange(n_clusters)[:, None], nearest] = True
-    linked |= linked.T
-    np.fill_diagonal(linked, False)
-    laplacian = np.diag(linked.sum(axis=1).astype(float)) - linked
-    curvatures, axes = np.linalg.eigh(np.eye(n_clusters) + smoothing * laplacian)
-    return (axes / np.sqrt(np.maximum(curvatures, 1.0))) @ axes.T
-
-
-def smoothed(codes: Codes, mixing: np.ndarray) -> Codes:
-    """Codes ``γ' = γ A``: every cluster speaks at every row."""
-    n_rows, n_clusters = len(codes.anchors), len(mixing)
-    mixing = mixing.astype(codes.weights.dtype)
-    weights = np.zeros((n_rows, n_clusters), codes.weights.dtype)
-    for anchors, gate in zip(codes.anchors.T, codes.weights.T, strict=True):
-        weights += gate[:, None] * mixing[anchors]
-    anchors = np.tile(np.arange(n_clusters, dtype=np.int32), (n_rows, 1))
-    return Codes(anchors, weights, np.zeros_like(weights))
-
-
-def with_global_model(codes: Codes, n_clusters: int, weight: float) -> Codes:
-    """Codes with one anchor more, number ``n_clusters``, that is always on with one weight."""
-    n_rows = len(codes.anchors)
-    column = np.full((n_rows, 1), n_clusters, np.int32)
-    always = np.full((n_rows, 1), weight, codes.weights.dtype)
-    return Codes(
-        np.hstack([codes.anchors, column]),
-        np.hstack([codes.weights, always]),
-        np.hstack([codes.distances, np.zeros_like(always)]),
-    )

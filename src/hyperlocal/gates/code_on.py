@@ -1,7 +1,7 @@
 """What codes are computed on: the input, the mapped features, some columns, a transformer's output.
 
-Codes may look at less than the local models do: the first paper codes on the whole-image histogram
-alone, while its local models see the whole pyramid.
+Codes may depend on fewer features than the local models: the first paper codes on the histogram of
+the whole image, and its local models use the whole pyramid.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def check_code_on(code_on: Any) -> None:
 
 @dataclass(frozen=True)
 class CodeOn:
-    """Rows as the gate sees them.
+    """The rows that the gate measures distances on.
 
     Attributes
     ----------

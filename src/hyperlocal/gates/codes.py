@@ -30,7 +30,7 @@ PRODUCTS_PER_BLOCK = 1 << 20
 class Codes:
     """Each row's ``k`` nearest anchors, nearest first, their weights and squared distances.
 
-    ``reserves``, where asked for, are the anchors that come next.
+    ``reserves``, if requested, are the next nearest anchors.
     """
 
     anchors: np.ndarray
@@ -44,7 +44,7 @@ class Codes:
 
 
 def anchor_masses(anchors: np.ndarray, weights: np.ndarray, n_anchors: int) -> np.ndarray:
-    """``Σ_i γ_ij²``: how much the rows listen to each anchor.
+    """``Σ_i γ_ij²``: the mass of rows at each anchor.
 
     Examples
     --------
@@ -81,34 +81,36 @@ def encode(
     beta : float
         Sharpness of the soft coding and of LLC's penalty.
     n_reserves : int
-        How many of the anchors that come next to tell, if there are as many.
+        How many of the next nearest anchors to return, if there are as many.
 
     Returns
     -------
     Codes
     """
     n_rows, n_anchors = X.shape[0], anchors.shape[0]
-    rows = core_rows(X)
-    # Products about the anchors' mean keep their digits when the data lie far from the origin.
+    # Products relative to the mean of the anchors are precise also far from the origin.
     origin = np.zeros_like(anchors[0]) if sp.issparse(X) else anchors.mean(axis=0)
     centred = anchors - origin
     half_norms = 0.5 * np.einsum("ij,ij->i", centred, centred)
     transposed = np.ascontiguousarray(centred.T)
+    options = _core.CodingOptions(
+        coding=getattr(_core.Coding, coding), beta=beta, ridge=RIDGE, locality=LOCALITY
+    )
+    coder = _core.coder(core_rows(X), anchors, half_norms, options)
     chosen = np.empty((n_rows, min(n_neighbors + n_reserves, n_anchors)), np.int32)
     weights, distances = np.empty((2, n_rows, n_neighbors), X.dtype)
 
     def encode_block(block: tuple[int, int]) -> None:
         begin, end = block
         products = (X[begin:end] if sp.issparse(X) else X[begin:end] - origin) @ transposed
-        rows.encode(
-            begin, end, anchors, np.ascontiguousarray(products), half_norms,
-            getattr(_core.Coding, coding), beta, RIDGE, LOCALITY,
-            chosen[begin:end], weights[begin:end], distances[begin:end],
+        coder.encode(
+            begin, end, np.ascontiguousarray(products), chosen[begin:end], weights[begin:end],
+            distances[begin:end],
         )  # fmt: skip
 
     block_size = max(256, min(MOST_ROWS_PER_BLOCK, PRODUCTS_PER_BLOCK // max(1, n_anchors)))
     workers.map(encode_block, row_blocks(n_rows, block_size))
     if n_reserves == 0:
         return Codes(chosen, weights, distances)
-    neighbours, reserves = np.split(chosen, [n_neighbors], axis=1)
-    return Codes(neighbours.copy(), weights, distances, reserves.copy())
+    neighbors, reserves = np.split(chosen, [n_neighbors], axis=1)
+    return Codes(neighbors.copy(), weights, distances, reserves.copy())

@@ -55,7 +55,7 @@ class Gate:
         return self.anchors.shape[0]
 
     def encode(self, X: Any, workers: Workers, n_reserves: int = 0) -> Codes:
-        """Code the rows of ``X``; with ``n_reserves``, also the anchors that come next."""
+        """Codes of the rows of ``X``; with ``n_reserves``, also the next nearest anchors."""
         return encode(
             X, self.anchors, self.n_neighbors, self.coding, workers, beta=self.beta,
             n_reserves=n_reserves,
@@ -84,7 +84,7 @@ class Gate:
 
 
 class ConstantGate(Gate):
-    """One anchor without a place that is always active: what it gates is a linear model.
+    """One anchor that is always active: the model is linear.
 
     Examples
     --------

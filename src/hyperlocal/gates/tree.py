@@ -1,4 +1,4 @@
-"""A tree as a gate: a row's path from the root to a leaf, and how loudly each node on it speaks."""
+"""A tree as a gate: a row's path from the root to a leaf, and the weight of each node on it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 
 from .. import _core
 from ..data.rows import core_rows
+
+ROUTE, GATE, FIRST_COLUMN = range(3)  # the vectors of a node, as the compiled core stores them
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,7 @@ class Tree:
         ``θ`` of the inner nodes, the constant last: a row goes to the first child where
         ``θ·[x, 1] > 0``.
     gates : ndarray of shape (2^(depth + 1) - 1, n_features + 1)
-        ``θ'`` of all nodes: a node on the row's path speaks with ``tanh(θ'·[x, 1])``.
+        ``θ'`` of all nodes: a node on the row's path has the weight ``tanh(θ'·[x, 1])``.
     weights : ndarray of shape (2^(depth + 1) - 1, n_columns, n_features + 1)
         Linear models of all nodes, for the columns that the tree serves.
     """
@@ -67,7 +69,7 @@ class Tree:
 
 
 def encode(X: Any, nodes: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray]:
-    """Paths and gates of rows in one tree, both ``(n_rows, depth + 1)``."""
+    """Paths of rows in one tree and the weights of their nodes, both ``(n_rows, depth + 1)``."""
     shape = (X.shape[0], depth + 1)
     path, gates = np.empty(shape, np.int32), np.empty(shape, X.dtype)
     _core.tree_paths(core_rows(X), 0, X.shape[0], nodes, depth, path, gates)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,11 @@ from ..data.arguments import check_choice, check_number
 from ..data.rows import FLOATS
 from .plain import Step
 
-# Sampling periods that minimise the mean squared error over ratios x/y up to e³.
+# Sampling periods that minimize the mean squared error over ratios x/y up to e³.
 PERIODS = {"chi2": 0.6, "intersection": 0.75}
 
 
+@dataclass(eq=False, repr=False)
 class AdditiveKernelMap(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Finite map of an additive homogeneous kernel (Vedaldi and Zisserman 2010).
 
@@ -41,9 +43,8 @@ class AdditiveKernelMap(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     0.2
     """
 
-    def __init__(self, kernel: str = "chi2", n_steps: int = 2):
-        self.kernel = kernel
-        self.n_steps = n_steps
+    kernel: str = "chi2"
+    n_steps: int = 2
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -93,13 +94,13 @@ class AdditiveKernelMap(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return PERIODS[self.kernel] * np.arange(self.n_steps)
 
     def amplitudes(self) -> np.ndarray:
-        """Sizes of the waves of each frequency, ``(n_steps,)``."""
+        """Amplitudes of each frequency, ``(n_steps,)``."""
         frequencies = self.frequencies()
         if self.kernel == "chi2":
             spectrum = 1 / np.cosh(np.pi * frequencies)
         else:
             spectrum = 2 / np.pi / (1 + 4 * frequencies**2)
-        # A frequency above zero stands for its negative too.
+        # A frequency above zero also represents its negative.
         return np.sqrt(PERIODS[self.kernel] * spectrum * np.where(frequencies > 0, 2, 1))
 
     def plain(self) -> list[Step]:

@@ -1,7 +1,7 @@
-"""Feature maps φ(x): what a local model sees of a row.
+"""Feature maps φ(x): the features of the local models.
 
-A map knows how to hand mapped rows to the compiled core and, where it can, how to state weights on
-φ(x) as weights on the input's own features. Any scikit-learn transformer serves as a map.
+A map passes mapped rows to the compiled core and, where possible, states weights on φ(x) as weights
+on the input's own features. Any scikit-learn transformer can be used as a map.
 """
 
 from __future__ import annotations

@@ -20,11 +20,11 @@ from .quadratic import principal_axes
 
 LANDMARKS = ("random", "pca", "kmeans")
 PROJECTIONS = ("linear", "rbf")
-ROWS_FOR_SIGMA = 2_048
+ROWS_FOR_GAMMA = 2_048
 NUMBERS_PER_BLOCK = 1 << 20
 
 
-def check_landmarks(n_landmarks: Any, landmarks: Any, projection: Any, sigma: Any) -> None:
+def check_landmarks(n_landmarks: Any, landmarks: Any, projection: Any, gamma: Any) -> None:
     """Raise unless the arguments that describe landmarks make sense together."""
     if isinstance(n_landmarks, str):
         check_choice("n_landmarks", n_landmarks, ["auto"])
@@ -38,10 +38,10 @@ def check_landmarks(n_landmarks: Any, landmarks: Any, projection: Any, sigma: An
             f"per row, not {landmarks!r}."
         )
     check_choice("projection", projection, PROJECTIONS)
-    if isinstance(sigma, str):
-        check_choice("sigma", sigma, ["auto"])
+    if isinstance(gamma, str):
+        check_choice("gamma", gamma, ["auto"])
     else:
-        check_number("sigma", sigma)
+        check_number("gamma", gamma)
 
 
 def choose_landmarks(
@@ -55,7 +55,7 @@ def choose_landmarks(
     """Landmarks for rows ``X``, ``(n_landmarks, n_features)``; "auto" is as many as features.
 
     ``kind`` is "random" (training rows), "pca" (principal axes, at most as many as vary), "kmeans"
-    (centres), or an array.
+    (centers), or an array.
     """
     if not isinstance(kind, str):
         return _given_landmarks(kind, n_landmarks, X)
@@ -82,6 +82,17 @@ def _given_landmarks(given: Any, n_landmarks: Any, X: Any) -> np.ndarray:
     return np.ascontiguousarray(landmarks, dtype=X.dtype)
 
 
+def check_projections(projections: np.ndarray) -> None:
+    """Raise where squares of projections overflow."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        largest = float(row_norms(projections, squared=True).max())
+    if not np.isfinite(largest):
+        raise ValueError(
+            f"projections on landmarks overflow in {projections.dtype}; scale the features first, "
+            "for instance with make_pipeline(StandardScaler(), ...)."
+        )
+
+
 class LandmarkMap(FeatureMap):
     """Projections on landmarks.
 
@@ -89,30 +100,31 @@ class LandmarkMap(FeatureMap):
     ----------
     landmarks : ndarray of shape (n_landmarks, n_features)
     projection : {"linear", "rbf"}
-        ``x · l`` or ``exp(−‖x − l‖²/σ)``.
-    sigma : float or "auto"
-        "auto" is the median squared distance between rows and landmarks.
+        ``x · l`` or ``exp(−γ‖x − l‖²)``.
+    gamma : float or "auto"
+        ``γ`` of the RBF. "auto" is one over the median squared distance between rows and landmarks.
     """
 
-    def __init__(self, landmarks: np.ndarray, projection: str = "linear", sigma: Any = "auto"):
+    def __init__(self, landmarks: np.ndarray, projection: str = "linear", gamma: Any = "auto"):
+        super().__init__(landmarks.shape[1])
         self.landmarks = landmarks
         self.projection = projection
-        self.sigma = sigma
+        self.gamma = gamma
         self.explains_input = projection == "linear"
 
     def fit(self, X: Any, y: Any, sample_weight: np.ndarray, rng: np.random.Generator) -> Any:
-        """Find σ on a sample of rows, if wanted."""
+        """Find γ on a sample of rows, if wanted."""
         super().fit(X, y, sample_weight, rng)
         self._half_norms = 0.5 * row_norms(self.landmarks, squared=True)
-        if self.sigma == "auto" and self.projection == "rbf":
-            self.sigma = self._typical_distance(X, sample_weight, rng)
+        if self.gamma == "auto" and self.projection == "rbf":
+            self.gamma = 1 / self._typical_distance(X, sample_weight, rng)
         return self
 
     def _typical_distance(
         self, X: Any, sample_weight: np.ndarray, rng: np.random.Generator
     ) -> float:
-        if X.shape[0] > ROWS_FOR_SIGMA:
-            chosen = np.sort(rng.choice(X.shape[0], ROWS_FOR_SIGMA, replace=False))
+        if X.shape[0] > ROWS_FOR_GAMMA:
+            chosen = np.sort(rng.choice(X.shape[0], ROWS_FOR_GAMMA, replace=False))
             X, sample_weight = take_rows(X, chosen), sample_weight[chosen]
         distances = self._squared_distances(X).astype(np.float64)
         weights = np.repeat(sample_weight, distances.shape[1])
@@ -124,17 +136,17 @@ class LandmarkMap(FeatureMap):
         """Number of landmarks."""
         return len(self.landmarks)
 
-    def stored(self, X: Any) -> np.ndarray:
-        """Projections, by matrix products."""
+    def stored(self, X: Any, *, numbers_per_block: int = NUMBERS_PER_BLOCK) -> np.ndarray:
+        """Projections, by matrix products over blocks of rows."""
         out = np.empty((X.shape[0], self.n_features_out), self.landmarks.dtype)
-        size = max(256, NUMBERS_PER_BLOCK // self.n_features_out)
+        size = max(256, numbers_per_block // self.n_features_out)
         for begin, end in row_blocks(X.shape[0], size):
             rows = X[begin:end]
             if self.projection == "linear":
                 out[begin:end] = rows @ self.landmarks.T
             else:
                 distances = self._squared_distances(rows)
-                distances *= -1 / self.landmarks.dtype.type(self.sigma)
+                distances *= -self.landmarks.dtype.type(self.gamma)
                 np.exp(distances, out=out[begin:end])
         return out
 
@@ -161,4 +173,4 @@ class LandmarkMap(FeatureMap):
         """Products with the landmarks, or Gaussians at them."""
         if self.projection == "linear":
             return [product(self.landmarks.T)]
-        return [gaussian(self.landmarks, 1 / self.sigma, np.eye(len(self.landmarks)))]
+        return [gaussian(self.landmarks, self.gamma, np.eye(len(self.landmarks)))]

@@ -43,7 +43,7 @@ def make_feature_map(
 ) -> FeatureMap:
     """The unfitted map that an estimator's ``feature_map`` argument names, for rows like ``X``.
 
-    Where ``X`` is a sample, ``n_rows`` tells of how many rows.
+    If ``X`` is a sample, ``n_rows`` is the number of all rows.
     """
     if isinstance(feature_map, FeatureMap):
         return copy(feature_map)

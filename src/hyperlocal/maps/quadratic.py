@@ -26,9 +26,9 @@ class QuadraticMap(FeatureMap):
     n_axes : int or None
         Products are taken of that many principal components of the rows instead of the features.
     rescale : bool
-        The map sees rows divided by the root of their mean squared length, and multiplied by
-        ``√(N/1000)`` between 1 and 4. As they are, products would outweigh the features themselves
-        the more, the more features there are; but the more rows, the more curvature they support.
+        Rows are first divided by the root of their mean squared length, and multiplied by
+        ``√(N/1000)`` between 1 and 4. Without this, products outweigh the features themselves, the
+        more so the more features there are; more rows support more curvature.
     n_rows : int or None
         N where the map is fitted on a sample.
     """
@@ -82,8 +82,8 @@ class QuadraticMap(FeatureMap):
     def pull_back(self, X: np.ndarray, coef: np.ndarray) -> tuple[np.ndarray, Any]:
         """Contract the symmetric matrix of product weights with the row itself.
 
-        Feature i weighs its linear weight plus row i of the matrix times x, so that the weights
-        times x still add up to the score.
+        The weight of feature i is its linear weight plus row i of the matrix times x, so that the
+        weights times x still sum to the score.
         """
         z = self.stored(X)
         if sp.issparse(z):
@@ -113,22 +113,33 @@ class QuadraticMap(FeatureMap):
 
 
 def _sample_rows(
-    X: Any, sample_weight: np.ndarray, rng: np.random.Generator
+    X: Any,
+    sample_weight: np.ndarray,
+    rng: np.random.Generator,
+    most_rows: int = ROWS_FOR_PRINCIPAL_AXES,
 ) -> tuple[Any, np.ndarray]:
-    if X.shape[0] <= ROWS_FOR_PRINCIPAL_AXES:
+    if X.shape[0] <= most_rows:
         return X, sample_weight
-    chosen = np.sort(rng.choice(X.shape[0], ROWS_FOR_PRINCIPAL_AXES, replace=False))
+    chosen = np.sort(rng.choice(X.shape[0], most_rows, replace=False))
     return take_rows(X, chosen), sample_weight[chosen]
 
 
 def principal_axes(
-    X: Any, sample_weight: np.ndarray, n_axes: int, rng: np.random.Generator
+    X: Any,
+    sample_weight: np.ndarray,
+    n_axes: int,
+    rng: np.random.Generator,
+    *,
+    most_rows: int = ROWS_FOR_PRINCIPAL_AXES,
+    widest_covariance: int = WIDEST_COVARIANCE,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean and leading axes of weighted rows, ``(d,)`` and ``(n_axes, d)``.
 
-    Sparse rows are not centred (they would be sparse no more): their mean counts as zero.
+    Sparse rows are not centered, to stay sparse: their mean is taken as zero. Beyond ``most_rows``
+    a random sample is taken; beyond ``widest_covariance`` features axes come from a randomized
+    decomposition.
     """
-    X, sample_weight = _sample_rows(X, sample_weight, rng)
+    X, sample_weight = _sample_rows(X, sample_weight, rng, most_rows)
     weights = (sample_weight / sample_weight.sum()).astype(X.dtype)
     n_axes = min(n_axes, *X.shape)
     if sp.issparse(X):
@@ -137,7 +148,7 @@ def principal_axes(
     else:
         mean = weights @ X
         scaled = (X - mean) * np.sqrt(weights)[:, None]
-    if X.shape[1] <= WIDEST_COVARIANCE:
+    if X.shape[1] <= widest_covariance:
         covariance = scaled.T @ scaled
         variances, vectors = np.linalg.eigh(
             covariance.toarray() if sp.issparse(covariance) else covariance

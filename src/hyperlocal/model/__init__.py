@@ -11,10 +11,11 @@ from .inspection import (
     mean_contributions,
     support_fraction_bound,
 )
-from .local_model import LocalModel
+from .local_model import ChainSettings, LocalModel
 
 __all__ = [
     "BoundaryPoint",
+    "ChainSettings",
     "Explanation",
     "Explanations",
     "LocalModel",

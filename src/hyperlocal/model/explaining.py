@@ -14,7 +14,7 @@ from .boundary import first_changes
 from .explanation import BoundaryPoint, Explanation, LocalRows
 from .multiclass import best_and_rival, margins_over_rival, predicted_codes
 
-# How far to look for the boundary, in distances at which the local linear model has it.
+# How far to search for the boundary, in multiples of the distance by the local linear model.
 REACH = 4.0
 
 
@@ -42,6 +42,24 @@ class ExplainedModel(Protocol):
 
     def local_rows(self, X: Any, workers: Workers) -> Iterator[LocalRows]:
         """The linear model at each row, in row blocks."""
+
+
+def as_rows(X: Any) -> tuple[Any, Any]:
+    """Rows of what may be one row, and their index if they have one.
+
+    Examples
+    --------
+    >>> from hyperlocal.model.explaining import as_rows
+    >>> as_rows([1.0, 2.0])[0].shape
+    (1, 2)
+    """
+    index = getattr(X, "index", None)
+    index = None if callable(index) else index  # a list's method
+    if index is not None and np.ndim(X) == 1:  # a pandas Series keeps its feature names
+        return X.to_frame().T, index
+    if not sp.issparse(X) and np.ndim(X) == 1:
+        return np.asarray(X).reshape(1, -1), index
+    return X, index
 
 
 def input_names(estimator: Any) -> np.ndarray:

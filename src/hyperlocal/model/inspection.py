@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from .explaining import input_names
+from .explaining import as_rows, input_names
 from .explanation import Explanation, Explanations
 from .multiclass import as_columns
 
@@ -61,15 +61,12 @@ def explain(estimator: Any, X: Any) -> Explanation | Explanations:
     steps, model = split_pipeline(estimator)
     if steps is None:
         return model.explain(X)
-    if np.ndim(X) == 1:
-        X = X.to_frame().T if hasattr(X, "to_frame") else np.asarray(X).reshape(1, -1)
+    X, index = as_rows(X)
     explained = model.explain(steps.transform(X))
     names = _explained_names(steps, model)
     if isinstance(explained, Explanation):
         return replace(explained, feature_names=names)
-    return Explanations(
-        [replace(one, feature_names=names) for one in explained], getattr(X, "index", None)
-    )
+    return Explanations([replace(one, feature_names=names) for one in explained], index)
 
 
 def _explained_names(steps: Pipeline | None, model: Any) -> np.ndarray:
@@ -189,7 +186,7 @@ def anchor_weights(model: Any) -> np.ndarray:
     if not feature_map.explains_input:
         raise ValueError(
             f"the local models of this {type(model).__name__} have no weights on the input's "
-            "features: its feature map, projection or stages come between."
+            "features: its feature map or projection comes between."
         )
     gate = getattr(fitted, "gate", None)
     at = np.zeros((len(coef), feature_map.n_features_in), coef.dtype)

@@ -1,4 +1,4 @@
-"""Lifted rows ``γ(x) ⊗ [φ(x), B]``: a virtual matrix that is never built.
+"""Lifted rows ``γ(x) ⊗ [φ(x), B]``: a virtual matrix that is never stored.
 
 The compiled core knows its storage (dense or CSR rows, quadratic rows expanded on the fly). Weights
 have shape ``(n_anchors, n_columns, p + 1)``, the bias weight last. As index formulas:
@@ -8,7 +8,7 @@ have shape ``(n_anchors, n_columns, p + 1)``, the bias weight last. As index for
 - squared_norms:  ``q_i = Σ_j γ_ij² (Σ_v φ_iv² + B²)``
 
 With one bias shared by all anchors the lifted row is ``[γ(x) ⊗ φ(x), B]``: B is added once,
-whatever the gate says. Its weight is ``W_0cp``; the bias weights of all other anchors stay zero.
+independent of the gate. Its weight is ``W_0cp``; the bias weights of all other anchors stay zero.
 """
 
 from __future__ import annotations
@@ -22,12 +22,10 @@ from .. import _core
 from ..gates.codes import Codes
 from ..runtime.threads import MOST_ROWS_PER_BLOCK, Workers, row_blocks, split_evenly
 
-_KINDS = {np.dtype(np.float32): _core.LiftedFloat32, np.dtype(np.float64): _core.LiftedFloat64}
-
 # Numbers of one block's gathered rows and of its partial scores: some megabytes.
 NUMBERS_PER_BLOCK = 1 << 21
-# From this many columns on, gathering rows by anchor for a GEMM beats one compiled pass over them;
-# from half as many if the weights, which every row then reads in another place, leave the cache.
+# From this many columns on, gathering rows by anchor for a GEMM is faster than one compiled pass;
+# from half as many if the weights do not fit into the cache, since rows read them in random order.
 COLUMNS_FOR_GEMM = 32
 CACHED_BYTES = 1 << 22
 # The most rows gathered for it: an anchor needs many to keep a GEMM busy.
@@ -69,7 +67,7 @@ class LiftedRows:
         shared_bias: bool = False,
     ):
         if shared_bias and normalize:
-            raise ValueError("rows that share one bias cannot be normalised by their gate")
+            raise ValueError("rows that share one bias cannot be normalized by their gate")
         self.rows = rows
         self.n_rows = rows.n_rows
         self.n_anchors = n_anchors
@@ -84,7 +82,7 @@ class LiftedRows:
         self.shared_bias = shared_bias
         self._row_norms = row_norms
         self.gate = self._unit_gate(codes.weights) if normalize else codes.weights
-        self.core = _KINDS[self.dtype](rows, self.anchors, self.gate, n_anchors, bias, shared_bias)
+        self.core = _core.lifted(rows, self.anchors, self.gate, n_anchors, bias, shared_bias)
 
     @property
     def row_norms(self) -> np.ndarray:

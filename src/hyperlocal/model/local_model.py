@@ -58,7 +58,7 @@ class LocalModel:
     Attributes
     ----------
     feature_map : FeatureMap
-        What a local model sees of a row, ``φ(x)``.
+        The features of the local models, ``φ(x)``.
     code_on : CodeOn
         What distances to anchors are measured on.
     gate : Gate
@@ -115,7 +115,7 @@ class LocalModel:
     # ---- training ------------------------------------------------------------------------------
 
     def space(self, X: Any) -> Any:
-        """Rows as the gate sees them."""
+        """The rows that the gate measures distances on."""
         return self.code_on.transform(X, self.feature_map)
 
     def encode(self, X: Any, workers: Workers) -> Codes:
@@ -123,7 +123,7 @@ class LocalModel:
         return self.gate.encode(self.space(X), workers)
 
     def lift(self, X: Any, workers: Workers, codes: Codes | None = None) -> LiftedRows:
-        """Lifted rows ``γ(x) ⊗ [φ(x), B]``; codes that are known need not be found again."""
+        """Lifted rows ``γ(x) ⊗ [φ(x), B]``; codes that are known need not be computed again."""
         if codes is None:
             codes = self.encode(X, workers)
         return self.lift_stored(self.feature_map.stored(X), codes, workers)

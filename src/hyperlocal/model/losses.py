@@ -1,4 +1,4 @@
-"""Names of losses and the primal objective that all solvers minimise.
+"""Names of losses and the primal objective that all solvers minimize.
 
 ``P(W) = ½‖W‖² + Σ_i C s_i ℓ_i``: one-vs-rest sums ``ℓ(y_ic f_c(x_i))`` over the columns ``c``;
 Crammer–Singer has ``ℓ(f_y(x_i) − max_{r≠y} f_r(x_i))``.
@@ -28,7 +28,7 @@ def loss_values(loss: str, margins: np.ndarray) -> np.ndarray:
 def pulls(loss: str, margins: np.ndarray) -> np.ndarray:
     """``−ℓ'`` of each margin: what a dual variable is at the optimum, over its cost."""
     if loss == "log":
-        with np.errstate(over="ignore"):  # exp of a large margin is infinite: no pull
+        with np.errstate(over="ignore"):  # exp of a large margin is infinite: a slope of 0
             return 1 / (1 + np.exp(margins))
     slack = np.maximum(0, 1 - margins)
     return 2 * slack if loss == "squared_hinge" else (slack > 0).astype(margins.dtype)

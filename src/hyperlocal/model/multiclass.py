@@ -1,4 +1,4 @@
-"""Classes and columns of scores: how many columns, which is positive, and which class wins.
+"""Classes and columns of scores: how many columns, which is positive, and which class is predicted.
 
 Several classes have a column of scores each. Two classes share one column, in which the second is
 positive, unless they are trained jointly (Crammer–Singer): then each has its own while training,
@@ -11,7 +11,7 @@ import numpy as np
 
 
 def n_columns(n_classes: int, joint: bool = False) -> int:
-    """Columns of weights for so many classes, trained jointly or one against the rest."""
+    """Columns of weights for so many classes, trained jointly or one-vs-rest."""
     return 1 if n_classes == 2 and not joint else n_classes
 
 
@@ -86,6 +86,25 @@ def margins_over_rival(scores: np.ndarray) -> np.ndarray:
         return np.abs(scores[:, 0])
     rows, (best, rival) = np.arange(len(scores)), best_and_rival(scores)
     return scores[rows, best] - scores[rows, rival]
+
+
+def candidate_classes(scores: np.ndarray, low_margin: float) -> np.ndarray:
+    """Which classes score within ``low_margin`` of the best, for each row of scores.
+
+    Two classes with one column of scores have the scores ``−s`` and ``s``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.model.multiclass import candidate_classes
+    >>> candidate_classes(np.array([[-1.0, 0.3, 0.5]]), 1.0).tolist()
+    [[False, True, True]]
+    >>> candidate_classes(np.array([[0.2], [0.9]]), 1.0).tolist()
+    [[True, True], [False, True]]
+    """
+    if scores.shape[1] == 1:
+        scores = np.hstack([-scores, scores])
+    return scores > scores.max(axis=1, keepdims=True) - low_margin
 
 
 def joined_columns(weights: np.ndarray, n_classes: int) -> np.ndarray:

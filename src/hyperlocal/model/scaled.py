@@ -53,7 +53,7 @@ class ScaledModel:
         return self.model.scores(self._scaled(X), workers)
 
     def local_rows(self, X: Any, workers: Workers) -> Iterator[LocalRows]:
-        """The linear model at each row; weights on the input's features take up the factors."""
+        """The linear model at each row; weights on the input's features include the factors."""
         begin = 0
         for block in self.model.local_rows(self._scaled(X), workers):
             rows = X[begin : begin + len(block.coef)]
@@ -67,5 +67,5 @@ class ScaledModel:
     def _scaled(self, X: Any) -> Any:
         if not sp.issparse(X):
             return X * self.scale
-        # A product of sparse matrices would not keep indices in order, as the core needs them.
+        # A product of sparse matrices would not have its indices in order, as the core requires.
         return sp.csr_array((X.data * self.scale[X.indices], X.indices, X.indptr), shape=X.shape)

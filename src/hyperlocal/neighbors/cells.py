@@ -1,7 +1,8 @@
-"""The nearest few of many points, looked for in a few cells of a partition.
+"""The nearest few of many points, searched for in a few cells of a partition.
 
-Points are parted by k-means. A query looks through the cells whose middles are nearest, which are a
-small part of all points; now and then the very nearest lies in another cell.
+k-means divides the points into cells. For a query, the points of the cells with the nearest centers
+are measured, which are a small part of all points; now and then the nearest point lies in another
+cell.
 """
 
 from __future__ import annotations
@@ -17,14 +18,12 @@ from ..data.rows import core_rows
 from ..gates.anchors import choose_anchors
 from ..gates.codes import encode
 from ..runtime.threads import Workers, row_blocks
-from .search import Neighbors
-
-_KINDS = {np.dtype(np.float32): _core.CellsFloat32, np.dtype(np.float64): _core.CellsFloat64}
+from .base import Neighbors
 
 QUERIES_PER_BLOCK = 256
-# Fewer points are one cell: all of them are looked at.
-FEWEST_POINTS_TO_PART = 256
-# With these, 99 % of held-out rows of USPS and LETTER find the nearest of the centres that cover
+# Fewer points are one cell: all of them are measured.
+FEWEST_POINTS_TO_DIVIDE = 256
+# With these, 99 % of held-out rows of USPS and LETTER find the nearest of the centers that cover
 # the others. Half as many probes find it for 96 %.
 CELLS_PER_ROOT = 2.0
 N_PROBES = 8
@@ -38,6 +37,12 @@ class CellSearch:
     X : ndarray of shape (n_points, n_features)
     workers : Workers
 
+    Attributes
+    ----------
+    X : ndarray of shape (n_points, n_features)
+    centers : ndarray of shape (n_cells, n_features)
+        Means of the cells.
+
     Examples
     --------
     >>> import numpy as np
@@ -50,15 +55,15 @@ class CellSearch:
 
     def __init__(self, X: np.ndarray, workers: Workers):
         self.X = X
-        self._middles = _middles(X, workers)
-        nearest = encode(X, self._middles, 1, "hard", workers)
+        self.centers = _cell_centers(X, workers)
+        nearest = encode(X, self.centers, 1, "hard", workers)
         self._cells = np.ascontiguousarray(nearest.anchors[:, 0])
         self._pack()
 
     def query(self, X: np.ndarray, k: int, workers: Workers) -> Neighbors:
         """About the ``k`` nearest points of each row of ``X``."""
         n_queries = X.shape[0]
-        found = Neighbors(np.empty((n_queries, k), np.int32), np.empty((n_queries, k), X.dtype))
+        found = Neighbors.empty(n_queries, k, X.dtype)
         rows = core_rows(X)
 
         def search_block(block: tuple[int, int]) -> None:
@@ -69,20 +74,20 @@ class CellSearch:
         return found
 
     def _pack(self) -> None:
-        self._core = _KINDS[self.X.dtype](self.X, self._cells, self._middles)
+        self._core = _core.cells(self.X, self._cells, self.centers)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"X": self.X, "cells": self._cells, "middles": self._middles}
+        return {"X": self.X, "cells": self._cells, "centers": self.centers}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.X, self._cells, self._middles = state["X"], state["cells"], state["middles"]
+        self.X, self._cells, self.centers = state["X"], state["cells"], state["centers"]
         self._pack()
 
 
-def _middles(X: np.ndarray, workers: Workers) -> np.ndarray:
+def _cell_centers(X: np.ndarray, workers: Workers) -> np.ndarray:
     n_points = X.shape[0]
     n_cells = 1
-    if n_points >= FEWEST_POINTS_TO_PART:
+    if n_points >= FEWEST_POINTS_TO_DIVIDE:
         n_distinct = len(np.unique(row_keys(X)))
         n_cells = min(round(CELLS_PER_ROOT * math.sqrt(n_points)), n_distinct)
     rng = np.random.default_rng(0)

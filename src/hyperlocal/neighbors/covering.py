@@ -1,8 +1,8 @@
-"""Centres whose neighbourhoods cover all rows, for local models that are trained once.
+"""Centers whose neighborhoods cover all rows, for local models that are trained once.
 
-Each row lies in the inner part of the neighbourhood of some centre (Segata and Blanzieri 2010), so
-a query near it is answered by a model in the middle of which it lies. Where classes meet, the inner
-part is small; elsewhere few centres suffice.
+Each row lies in the inner part of the neighborhood of some center (Segata and Blanzieri 2010), so
+that a query near it is scored by a model trained on rows all around it. Where classes meet, the
+inner part is small; elsewhere few centers suffice.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ import numpy as np
 from ..data.labelled import row_keys
 from ..data.rows import take_rows
 from ..runtime.threads import Workers
-from .search import Neighbors, Search
+from .base import Neighbors, Search
 
-# Models of centres see more rows than those of a query, since a query may lie away from its centre.
-ROWS_PER_CENTRE = 2
-# The inner part of a neighbourhood: a few rows where classes meet, else a share of it.
+# Models of centers are trained on more rows than those of a query, since a query may lie away from
+# its center.
+ROWS_PER_CENTER = 2
+# The inner part of a neighborhood: a few rows where classes meet, else a share of it.
 INNER_ROWS = 2
 INNER_SHARE_OF_ONE_CLASS = 0.5
 CANDIDATES_PER_ROUND = 256
@@ -31,7 +32,7 @@ def cover_rows(
     k: int,
     workers: Workers,
 ) -> tuple[np.ndarray, Neighbors]:
-    """Choose centres among the rows, greedily, in an order that depends on their content alone.
+    """Choose centers among the rows, greedily, in an order that depends on their content alone.
 
     Parameters
     ----------
@@ -41,20 +42,20 @@ def cover_rows(
     search : Search
         Among the rows ``X``.
     k : int
-        Size of a neighbourhood.
+        Size of a neighborhood.
     workers : Workers
 
     Returns
     -------
-    centres : ndarray of shape (n_centres,)
+    centers : ndarray of shape (n_centers,)
         Indices of rows.
     found : Neighbors
         Their ``k`` nearest rows.
     """
     is_covered = np.zeros(X.shape[0], bool)
     waiting = np.lexsort((target, row_keys(X)))
-    centres: list[int] = []
-    kept: list[Neighbors] = []
+    centers: list[int] = []
+    neighbors: list[Neighbors] = []
     while len(waiting):
         candidates = waiting[:CANDIDATES_PER_ROUND]
         found = _with_self(search.query(take_rows(X, candidates), k, workers), candidates)
@@ -68,12 +69,12 @@ def cover_rows(
             is_covered[found.indices[place, : n_inner[place]]] = True
             is_covered[row] = True  # equal rows may stand before it
             chosen.append(place)
-        centres.extend(candidates[chosen].tolist())
-        kept.append(Neighbors(found.indices[chosen], found.distances[chosen]))
+        centers.extend(candidates[chosen].tolist())
+        neighbors.append(Neighbors(found.indices[chosen], found.distances[chosen]))
         waiting = waiting[~is_covered[waiting]]
-    return np.array(centres), Neighbors(
-        np.concatenate([part.indices for part in kept]),
-        np.concatenate([part.distances for part in kept]),
+    return np.array(centers), Neighbors(
+        np.concatenate([part.indices for part in neighbors]),
+        np.concatenate([part.distances for part in neighbors]),
     )
 
 

@@ -1,7 +1,7 @@
 """DANN: a metric for each query, from the classes of the rows around it.
 
 With ``W`` and ``B`` the covariances within and between the classes of a pool of near rows, weighted
-by nearness, the metric is ``W^{-1/2} (W^{-1/2} B W^{-1/2} + ε I) W^{-1/2}``: neighbourhoods shrink
+by nearness, the metric is ``W^{-1/2} (W^{-1/2} B W^{-1/2} + ε I) W^{-1/2}``: neighborhoods shrink
 across the boundary of the classes and stretch along it (Hastie and Tibshirani 1996).
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-# ε: how round neighbourhoods stay.
+# ε: how round neighborhoods stay.
 ROUNDNESS = 1.0
 # Added to W, relative to its mean diagonal: few rows leave directions without variance.
 RIDGE = 1e-2
@@ -56,10 +56,10 @@ def _scatter(
     shares = weights[..., None] * (target[..., None] == np.arange(n_classes))
     mass = shares.sum(axis=1)
     sums = shares.transpose(0, 2, 1) @ X
-    centres = np.divide(sums, mass[..., None], out=np.zeros_like(sums), where=mass[..., None] > 0)
+    centers = np.divide(sums, mass[..., None], out=np.zeros_like(sums), where=mass[..., None] > 0)
     mean = sums.sum(axis=1, keepdims=True)
     total = (X * weights[..., None]).transpose(0, 2, 1) @ X - mean.transpose(0, 2, 1) @ mean
-    away = centres - mean
+    away = centers - mean
     between = (away * mass[..., None]).transpose(0, 2, 1) @ away
     return total - between, between
 

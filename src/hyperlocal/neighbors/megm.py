@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,9 @@ from ..data.splits import hold_out
 from ..maps.plain import Step, product, scaling
 from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
 from ..runtime.threads import Workers, row_blocks
+from .base import without_self
+from .exact import ExactSearch
 from .megm_descent import Descent, dense, mapped, one_hot_rows, pair_blocks, probabilities
-from .search import ExactSearch, without_self
 
 TRANSFORMATIONS = ("full", "diagonal")
 
@@ -35,11 +37,12 @@ WIDEST_FULL_MAP = 4_096
 ROWS_PER_PRODUCT = 256
 
 
+@dataclass(eq=False, repr=False)
 class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Metric learning by the mean squared error of a kernel classifier (MEGM).
 
     Learns a linear map ``A`` such that each row's class is well predicted by the classes of the
-    others, weighted by ``exp(−‖A x_i − A x_j‖²)``. Rows mapped by it suit methods of neighbours.
+    others, weighted by ``exp(−‖A x_i − A x_j‖²)``. Rows mapped by it suit methods of neighbors.
 
     Parameters
     ----------
@@ -90,7 +93,7 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
     Examples
     --------
     >>> import numpy as np
-    >>> from hyperlocal import MEGM
+    >>> from hyperlocal.preprocessing import MEGM
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(200, 4))
     >>> y = (X[:, 0] > 0).astype(int)  # one feature matters
@@ -99,30 +102,17 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
     0
     """
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        transformation: str = "full",
-        n_neighbors: Any = "auto",
-        max_iter: int = 200,
-        tol: float = 1e-5,
-        validation_fraction: float = 0.2,
-        n_iter_no_change: int = 10,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.n_components = n_components
-        self.transformation = transformation
-        self.n_neighbors = n_neighbors
-        self.max_iter = max_iter
-        self.tol = tol
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_components: int | None = None
+    _: KW_ONLY
+    transformation: str = "full"
+    n_neighbors: Any = "auto"
+    max_iter: int = 200
+    tol: float = 1e-5
+    validation_fraction: float = 0.2
+    n_iter_no_change: int = 10
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     @with_callbacks
     def fit(self, X: Any, y: Any) -> MEGM:
@@ -143,15 +133,14 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         warn_about_scales(data.X)
         self._check_width(data.X.shape[1])
         rng = make_generator(self.random_state)
-        monitor = EpochMonitor(self, 2 * self.max_iter, self.verbose)
-        try:
-            with Workers(self.n_jobs) as workers:
-                start = self._start(data.X, rng, workers)
-                n_iter, searched = self._find_n_iter(data, start, rng, workers, monitor)
-                run = self._descent(data, start, workers, monitor)
-                run.descend(max(1, n_iter))
-        finally:
-            monitor.close()
+        with (
+            EpochMonitor(self, 2 * self.max_iter, self.verbose) as monitor,
+            Workers(self.n_jobs) as workers,
+        ):
+            start = self._start(data.X, rng, workers)
+            n_iter, searched = self._find_n_iter(data, start, rng, workers, monitor)
+            run = self._descent(data, start, workers, monitor)
+            run.descend(max(1, n_iter))
         self.components_ = run.map.astype(data.X.dtype)
         self.n_iter_, self.loss_ = max(1, run.n_iter), run.loss
         if not searched and not run.converged:
@@ -283,10 +272,10 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """After how many iterations rows that were held out are predicted best."""
         share = min(self.validation_fraction, MOST_VALIDATION_ROWS / len(data.target))
         is_held_out = hold_out(data.target, share, rng)
-        kept, held_out = np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
-        if not len(held_out) or len(np.unique(data.target[kept])) < 2:
+        train, held_out = np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
+        if not len(held_out) or len(np.unique(data.target[train])) < 2:
             return self.max_iter, False
-        run = self._descent(part_of(data, kept), start, workers, monitor)
+        run = self._descent(part_of(data, train), start, workers, monitor)
         return run.descend(self.max_iter, part_of(data, held_out), self.n_iter_no_change), True
 
     def _descent(

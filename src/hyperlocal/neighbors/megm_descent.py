@@ -1,13 +1,13 @@
-"""MEGM's problem: a linear map in which the other rows tell each row's class.
+"""MEGM's problem: a linear map in which the other rows predict each row's class.
 
 With ``z = A x``, each row is predicted from all others by ``ŷ_i = Σ_j P_ij y_j`` over one-hot
-classes, ``P_i`` the softmax of ``−‖z_i − z_j‖²`` over ``j ≠ i``, and ``A`` minimises
+classes, ``P_i`` the softmax of ``−‖z_i − z_j‖²`` over ``j ≠ i``, and ``A`` minimizes
 ``L = Σ_i ‖ŷ_i − y_i‖²/N``:
 
     G_ij = (2/N) P_ij (r_i·y_j − r_i·ŷ_i),  r = ŷ − y;   rows of G sum to zero
     ∂L/∂Z = 2 (G Z + Gᵀ Z − diag(Gᵀ1) Z),   ∂L/∂A = (∂L/∂Z)ᵀ X
 
-in blocks of rows, or over each row's nearest neighbours alone; never pairs × features. L-BFGS
+in blocks of rows, or over each row's nearest neighbors alone; never pairs × features. L-BFGS
 descends.
 """
 
@@ -24,11 +24,12 @@ from ..data.labelled import LabelledRows
 from ..data.rows import canonical
 from ..runtime.progress import Monitor
 from ..runtime.threads import Workers, row_blocks
-from .search import ExactSearch, without_self
+from .base import without_self
+from .exact import ExactSearch
 
 NUMBERS_PER_BLOCK = 1 << 20
 BLOCKS_AT_ONCE = 8
-# Neighbours are found anew, under the map learned so far, after so many iterations.
+# Neighbors are found anew, under the map learned so far, after so many iterations.
 ITERATIONS_PER_ROUND = 20
 
 
@@ -88,8 +89,8 @@ class Descent:
                 facts["held_out_loss"] = loss
                 if loss < best_loss:
                     best, best_loss = self.n_iter, loss
-            asked = self.monitor(self.n_iter, **facts)
-            if asked or (held_out is not None and self.n_iter - best >= patience):
+            stop = self.monitor(self.n_iter, **facts)
+            if stop or (held_out is not None and self.n_iter - best >= patience):
                 self.converged = True
                 raise _Stop
 
@@ -101,7 +102,7 @@ class Descent:
         return best if held_out is not None else self.n_iter
 
     def _round(self, max_iter: int, watch: Callable[[Any], None]) -> None:
-        """All iterations at once, or some with the neighbours as they are now."""
+        """All iterations at once, or some with the neighbors as they are now."""
         neighbors = None
         if self.n_neighbors is not None:
             max_iter = min(max_iter, ITERATIONS_PER_ROUND)
@@ -142,8 +143,9 @@ def loss_and_gradient(
     one_hot: np.ndarray,
     workers: Workers,
     neighbors: np.ndarray | None = None,
+    numbers_per_block: int = NUMBERS_PER_BLOCK,
 ) -> tuple[float, np.ndarray]:
-    """``L`` and ``∂L/∂A`` of rows, over all pairs or over given neighbours.
+    """``L`` and ``∂L/∂A`` of rows, over all pairs or over given neighbors.
 
     Parameters
     ----------
@@ -156,12 +158,17 @@ def loss_and_gradient(
     workers : Workers
     neighbors : ndarray of shape (n_rows, n_neighbors), default=None
         The rows that each row is predicted from.
+    numbers_per_block : int
+        How many numbers a block of rows may need.
     """
     Z = dense(mapped(X, A.astype(X.dtype)))
     if neighbors is None:
-        loss, pull, mass = _all_pairs(Z, target, one_hot, workers)
+        blocks = list(pair_blocks(len(Z), len(Z), numbers_per_block))
+        loss, pull, mass = _all_pairs(Z, target, one_hot, blocks, workers)
     else:
-        loss, pull, mass = _near_pairs(Z, target, one_hot, neighbors, workers)
+        width = neighbors.shape[1] * (Z.shape[1] + one_hot.shape[1])
+        blocks = list(pair_blocks(len(Z), width, numbers_per_block))
+        loss, pull, mass = _near_pairs(Z, target, one_hot, neighbors, blocks, workers)
     slope = (pull - mass[:, None] * Z) * (4 / len(Z))
     if A.ndim == 1:
         product = X.multiply(slope) if sp.issparse(X) else X * slope
@@ -172,9 +179,12 @@ def loss_and_gradient(
 
 
 Pulls = tuple[float, np.ndarray, np.ndarray]
+Blocks = list[tuple[int, int]]
 
 
-def _all_pairs(Z: np.ndarray, target: np.ndarray, one_hot: np.ndarray, workers: Workers) -> Pulls:
+def _all_pairs(
+    Z: np.ndarray, target: np.ndarray, one_hot: np.ndarray, blocks: Blocks, workers: Workers
+) -> Pulls:
     """``Σ‖r‖²``, ``(H + Hᵀ) Z`` and ``Hᵀ1`` for ``H = G N/2``, in blocks of rows."""
 
     def block_terms(block: tuple[int, int]) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
@@ -188,7 +198,6 @@ def _all_pairs(Z: np.ndarray, target: np.ndarray, one_hot: np.ndarray, workers: 
         return _squared_sum(R), H @ Z, H.T @ Z[begin:end], H.sum(axis=0)
 
     loss, pull, mass = 0.0, np.zeros_like(Z), np.zeros_like(Z[:, 0])
-    blocks = list(pair_blocks(len(Z), len(Z)))
     for first in range(0, len(blocks), BLOCKS_AT_ONCE):
         some = blocks[first : first + BLOCKS_AT_ONCE]
         terms = workers.map(block_terms, some)
@@ -201,9 +210,14 @@ def _all_pairs(Z: np.ndarray, target: np.ndarray, one_hot: np.ndarray, workers: 
 
 
 def _near_pairs(
-    Z: np.ndarray, target: np.ndarray, one_hot: np.ndarray, neighbors: np.ndarray, workers: Workers
+    Z: np.ndarray,
+    target: np.ndarray,
+    one_hot: np.ndarray,
+    neighbors: np.ndarray,
+    blocks: Blocks,
+    workers: Workers,
 ) -> Pulls:
-    """The same, where each row is predicted from its neighbours alone."""
+    """The same, where each row is predicted from its neighbors alone."""
     n_rows, n_neighbors = neighbors.shape
     H = np.empty((n_rows, n_neighbors), Z.dtype)
 
@@ -218,8 +232,7 @@ def _near_pairs(
         H[begin:end] = P * (advantage - np.einsum("ic,ic->i", R, predicted)[:, None])
         return _squared_sum(R)
 
-    width = n_neighbors * (Z.shape[1] + one_hot.shape[1])
-    loss = sum(workers.map(fill_block, pair_blocks(n_rows, width)))
+    loss = sum(workers.map(fill_block, blocks))
     starts = np.arange(0, H.size + 1, n_neighbors)
     matrix = sp.csr_array((H.ravel(), neighbors.ravel(), starts), shape=(n_rows, n_rows))
     return loss, matrix @ Z + matrix.T @ Z, np.asarray(matrix.sum(axis=0)).ravel()
@@ -276,6 +289,8 @@ def _squared_sum(values: np.ndarray) -> float:
     return float(np.einsum("ij,ij->", values, values, dtype=np.float64))
 
 
-def pair_blocks(n_rows: int, width: int) -> Iterator[tuple[int, int]]:
-    """Blocks of rows whose pairs with ``width`` others fit into the memory set aside."""
-    return row_blocks(n_rows, max(1, NUMBERS_PER_BLOCK // max(1, width)))
+def pair_blocks(
+    n_rows: int, width: int, numbers_per_block: int = NUMBERS_PER_BLOCK
+) -> Iterator[tuple[int, int]]:
+    """Blocks of rows that need at most so many numbers at ``width`` numbers per row."""
+    return row_blocks(n_rows, max(1, numbers_per_block // max(1, width)))

@@ -14,8 +14,6 @@ from ..model.inspection import split_pipeline
 from .drawing import frame_left_and_below, open_axes
 
 NUMBERS = (2, 5, 10, 20, 50, 100)
-# Parameters that give the number of local models.
-ARGUMENTS = ("n_anchors", "n_clusters", "n_models")
 
 
 @dataclass(eq=False, repr=False)
@@ -28,8 +26,6 @@ class AnchorCurveDisplay:
     errors : ndarray of shape (n_numbers, n_folds)
     name : str
         Label of the line.
-    argument : str
-        The parameter that was changed.
 
     Attributes
     ----------
@@ -41,7 +37,6 @@ class AnchorCurveDisplay:
     n_anchors: np.ndarray
     errors: np.ndarray
     name: str = ""
-    argument: str = "n_anchors"
 
     @classmethod
     def from_estimator(
@@ -61,8 +56,8 @@ class AnchorCurveDisplay:
         Parameters
         ----------
         estimator : classifier, or Pipeline that ends in one
-            With a parameter ``n_anchors``, ``n_clusters`` or ``n_models``. If it has
-            ``n_neighbors`` too, that is at most the number of anchors.
+            With a parameter ``n_anchors``. If it has ``n_neighbors`` too, that is at most the
+            number of anchors.
         X, y : rows and labels
         n_anchors : sequence of int, default=(2, 5, 10, 20, 50, 100)
         cv : int or splitter, default=5
@@ -91,21 +86,18 @@ class AnchorCurveDisplay:
         """
         _, model = split_pipeline(estimator)
         arguments = model.get_params(deep=False)
-        argument = next((name for name in ARGUMENTS if name in arguments), None)
-        if argument is None:
-            raise ValueError(
-                f"{type(model).__name__} has none of the parameters {', '.join(ARGUMENTS)}."
-            )
+        if "n_anchors" not in arguments:
+            raise ValueError(f"{type(model).__name__} has no parameter n_anchors.")
         errors = []
         for number in n_anchors:
             changed = clone(estimator)
             last = split_pipeline(changed)[1]
-            last.set_params(**{argument: int(number)})
+            last.set_params(n_anchors=int(number))
             if "n_neighbors" in arguments:
                 last.set_params(n_neighbors=min(arguments["n_neighbors"], int(number)))
             errors.append(1 - cross_val_score(changed, X, y, cv=cv, n_jobs=n_jobs))
         label = type(model).__name__ if name is None else name
-        return cls(np.array(n_anchors), np.array(errors), label, argument).plot(ax=ax)
+        return cls(np.array(n_anchors), np.array(errors), label).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> AnchorCurveDisplay:
         """Draw; returns the display itself."""
@@ -118,7 +110,7 @@ class AnchorCurveDisplay:
             self.n_anchors, mean - spread, mean + spread, color=self.line_.get_color(), alpha=0.15,
             lw=0,
         )  # fmt: skip
-        ax.set(xscale="log", xlabel=self.argument, ylabel="cross-validated error %")
+        ax.set(xscale="log", xlabel="n_anchors", ylabel="cross-validated error %")
         ax.set_xticks(self.n_anchors, [str(number) for number in self.n_anchors])
         ax.minorticks_off()
         ax.set_ylim(bottom=0)

@@ -75,10 +75,10 @@ class TreeRegionsDisplay:
         Examples
         --------
         >>> from sklearn.datasets import make_moons
-        >>> from hyperlocal import LocalDeepSVC
+        >>> from hyperlocal.papers import LocalDeepSVC
         >>> from hyperlocal.plots import TreeRegionsDisplay
         >>> X, y = make_moons(100, random_state=0)
-        >>> model = LocalDeepSVC(depth=2, alpha=1e-3, random_state=0).fit(X, y)
+        >>> model = LocalDeepSVC(depth=2, C=10.0, random_state=0).fit(X, y)
         >>> TreeRegionsDisplay.from_estimator(model, X, y).ax_.get_title()
         '4 leaves'
         """

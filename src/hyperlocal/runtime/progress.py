@@ -1,6 +1,6 @@
 """Progress of long fits: silent by default, lines on stderr with ``verbose``, callbacks.
 
-scikit-learn's callbacks (1.9 and later, experimental) are used where they exist and never needed.
+scikit-learn's callbacks (1.9 and later, experimental) are used where they exist, and not required.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ except ImportError:  # scikit-learn before 1.9
         """Stands in for scikit-learn's mixin where there is none."""
 
     def with_callbacks(method: Any) -> Any:
-        """Leave the method as it is."""
+        """Return the method unchanged."""
         return method
 
 
@@ -28,7 +28,7 @@ SECONDS_BETWEEN_LINES = 0.5
 
 
 class Monitor(Protocol):
-    """What an iterative solver calls after each epoch; a function will do."""
+    """What an iterative solver calls after each epoch; a plain function is a monitor too."""
 
     def __call__(self, number: int, /, **facts: float) -> bool:
         """Take the number of the epoch, from 1, and its facts; return whether to stop."""
@@ -85,7 +85,7 @@ class EpochMonitor:
         self.close()
 
     def __call__(self, number: int, /, **facts: float) -> bool:
-        """Report epoch ``number``; returns whether a callback asks to stop."""
+        """Report epoch ``number``; returns whether a callback requests to stop."""
         self._write(number, facts)
         if self._context is None:
             return False
@@ -115,7 +115,7 @@ class EpochMonitor:
 class JoinedEpochs:
     """A monitor that numbers the epochs of several descents as one.
 
-    ``stop`` says whether the monitor behind it has asked to stop, in this descent or before.
+    ``stop`` is whether the joined monitor has requested to stop, in this descent or before.
     """
 
     def __init__(self, monitor: Monitor | None):

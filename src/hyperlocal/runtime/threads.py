@@ -1,7 +1,7 @@
-"""Threads in one place: kernels run without the GIL over blocks; BLAS is kept to one thread.
+"""Threads: kernels run without the GIL over blocks of rows; BLAS is limited to one thread.
 
 Blocks are cut the same way whatever the number of threads, and each block is computed by serial
-code, so results are the same to the last bit for any ``n_jobs``.
+code, so results are bitwise the same for any ``n_jobs``.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Workers:
     Parameters
     ----------
     n_jobs : int or None
-        As in scikit-learn: None is 1 (or what a surrounding joblib context says), -1 all cores.
+        As in scikit-learn: None is 1 (or the number of a surrounding joblib context), -1 all cores.
 
     Examples
     --------

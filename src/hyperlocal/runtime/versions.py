@@ -1,4 +1,4 @@
-"""Versions of what is installed, and what the machine is: for bug reports."""
+"""Versions of installed packages, and facts of the machine, for bug reports."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def blas() -> str:
 
 
 def installation() -> dict[str, str]:
-    """Versions, by distribution, and what is known of the machine; extras only where installed."""
+    """Versions by distribution, and facts of the machine; extras only if they are installed."""
     packages = {name: package_version(name) for name in ("hyperlocal", *REQUIRED, *OPTIONAL)}
     for name in ("hyperlocal", *REQUIRED):
         packages[name] = packages[name] or "not installed"

@@ -1,4 +1,4 @@
-"""What a search over settings tries: candidates, and how many of them see how many rows."""
+"""Candidates of a search over settings, and the number of rows of each round."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 
 from ..gates.anchors import default_n_anchors
 
-# Of so many rows, or of a ninth of them if that is more, the first round sees all groups; a third
-# of them goes on to three times the rows. Two groups see all, or three of few rows, where the
-# rounds before say little.
+# The first round evaluates all groups on so many rows, or on a ninth of all rows if that is more.
+# The best third of the groups is then evaluated on three times the rows. The last two groups are
+# evaluated on all rows; of few rows three, because earlier rounds are then less reliable.
 FEWEST_ROWS = 2_000
 REDUCTION = 3
 FIRST_SHARE = 9
 N_FINALISTS, N_FINALISTS_OF_FEW_ROWS = 2, 3
-# Similarities to some rows pay where rows are few, and cost little there.
+# Similarities to some rows help if there are few rows, and cost little then.
 MOST_ROWS_FOR_SIMILARITIES = 5_000
-# Hundreds of anchors pay where there are few features, with linear local models.
+# Hundreds of anchors help if there are few features, with linear local models.
 FEW_FEATURES = 32
 ROWS_PER_ANCHOR = 25
 MOST_ANCHORS = 400
@@ -37,7 +37,7 @@ class Setting:
 
     @property
     def group(self) -> tuple[Any, ...]:
-        """What shares lifted rows with it."""
+        """The settings that determine the lifted rows."""
         return self.scaler, self.n_anchors, self.n_neighbors, self.beta, self.feature_map
 
     @property
@@ -48,7 +48,7 @@ class Setting:
 
     @property
     def is_plain(self) -> bool:
-        """Whether local models see the row as it is."""
+        """Whether the map is the identity."""
         return self.feature_map is None
 
     @property
@@ -96,9 +96,9 @@ def make_settings(
     n_scalers: int,
     costs: Sequence[float],
 ) -> list[Setting]:
-    """All combinations, except for what is the same model: one anchor has one neighbour.
+    """All combinations, except for what is the same model: one anchor has one neighbor.
 
-    The first maps come first: of equal scores, the earlier setting wins.
+    The first maps come first: of equal scores, the earlier setting is chosen.
     """
     settings = []
     for scaler, feature_map, m in product(range(n_scalers), feature_maps, n_anchors):

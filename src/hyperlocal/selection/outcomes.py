@@ -1,4 +1,4 @@
-"""What a search knows of its candidates: scores per fold, the best, and the table of results."""
+"""Results of a search: scores per fold, the best candidate, and the table of results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .candidates import Setting
 
 @dataclass
 class Outcome:
-    """What is known of a candidate."""
+    """The results of a candidate."""
 
     setting: Setting
     scores: np.ndarray = field(default_factory=lambda: np.zeros(0))  # per fold of the last sample
@@ -40,7 +40,7 @@ class Outcome:
 
 
 class ScoredRows(ClassifierMixin, BaseEstimator):
-    """A classifier for scorers: its rows are numbers of rows whose scores are known."""
+    """A classifier for scorers: its rows are indices of rows whose scores are known."""
 
     def __init__(self, classes: np.ndarray, scores: np.ndarray):
         self.classes = classes
@@ -76,7 +76,7 @@ def best_outcome(outcomes: Iterable[Outcome], one_standard_error: bool) -> Outco
 
 
 def results_table(outcomes: list[Outcome], scalers: Sequence[Any]) -> dict[str, Any]:
-    """What ``cv_results_`` holds, in the way of scikit-learn's searches."""
+    """The content of ``cv_results_``, as in scikit-learn's searches."""
     names = ("n_anchors", "n_neighbors", "beta", "feature_map", "scaler", "C")
     params = [{name: getattr(one.setting, name) for name in names} for one in outcomes]
     for values in params:

@@ -31,7 +31,7 @@ SEARCHES = ("halving", "grid")
 
 
 class SearchPlan:
-    """What to try, how to split, how to score; raises where parameters make no sense.
+    """Candidates, folds and scorer; raises if the parameters are invalid.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class SearchPlan:
         )  # fmt: skip
         if self.n_anchors:
             return settings
-        # Many anchors that see products of features would be too many weights.
+        # Many anchors with products of features would have too many weights.
         usual = default_n_anchors(n_rows)
         return [one for one in settings if one.n_anchors <= usual or one.is_plain]
 

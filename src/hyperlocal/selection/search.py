@@ -1,9 +1,9 @@
 """The search behind :class:`LocallyLinearSVCCV`: folds, and rounds on growing samples.
 
-A *group* is what shares anchors, codes and lifted rows: all values of C with the same anchors,
-neighbours, beta and feature map. Its gate is fitted once, without labels, and serves all folds; C
-goes upwards and each solve starts from the dual variables of the last. Only a supervised scaler has
-to be fitted on the training rows of each fold, and then everything after it as well.
+A *group* is all values of C with the same anchors, neighbors, beta and feature map: they share
+anchors, codes and lifted rows. The gate of a group is fitted once, without labels, and used for all
+folds. C increases, and each solve starts from the dual variables of the last. Only a supervised
+scaler is fitted to the training rows of each fold, and then everything after it as well.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from .outcomes import Outcome, ScoredRows
 
 # Rounds before the last need a part of the folds only.
 SHARE_OF_FOLDS = 0.4
-# Costs tried at first; while the largest or the smallest wins, ten times as much or a tenth is
-# tried, up to the last, as long as training ends within a share of the epochs allowed (in the end
-# it is held to more).
+# Values of C tried at first. While the largest or the smallest is best, ten times as much or a
+# tenth is tried, up to the limits, if training took at most a share of the epochs allowed (the
+# final fit has a stricter tolerance).
 FIRST_COSTS = (1.0, 10.0, 100.0)
 LEAST_COST, MOST_COST = 0.1, 1000.0
 EASY_SHARE = 0.2
-# Rows that were coded or scaled are kept for the next round if they are so few.
+# Up to so many rows, coded or scaled rows are stored for the next round.
 MOST_ROWS_KEPT = 20_000
-# Solves of the search may stop at a gap that moves no decision; the final fit has its own tol.
+# Solves of the search stop at a larger gap, which changes no choice; the final fit has its own tol.
 SEARCH_TOL = 1e-2
 FEWEST_ROWS_PER_FOLD_OF_FIVE = 5_000
 
@@ -60,7 +60,7 @@ def default_folds(target: np.ndarray, n_splits: int | None, rng: np.random.Gener
 class GivenFolds:
     """Folds as pairs of numbers of given rows, before equal rows were merged.
 
-    Where several given rows became one, it goes where the first of them goes.
+    A row that merges several given rows is assigned as the first of them.
     """
 
     def __init__(self, folds: Iterable[Any], data: LabelledRows):
@@ -90,7 +90,7 @@ class Search:
     scorer : callable
         ``scorer(estimator, row numbers, labels, sample_weight=…)``, larger is better.
     workers : Workers
-        Folds run side by side.
+        Threads; folds run in parallel.
     rng : numpy Generator
     monitor : Monitor
         Called after every group.
@@ -127,8 +127,8 @@ class Search:
     def run(self, settings: list[Setting], sizes: list[int], n_finalists: int) -> list[Outcome]:
         """Find the best groups, then evaluate all their settings on all folds of all rows.
 
-        In a group the setting of middle C stands for all. Groups are evaluated on some of the
-        folds, on samples that grow while groups become fewer, until ``n_finalists`` are left.
+        A group is represented by its setting of middle C. Groups are evaluated on some of the
+        folds, on growing samples, of which each leaves fewer groups, until ``n_finalists`` remain.
         """
         outcomes = [Outcome(setting) for setting in settings]
         groups = _grouped(outcomes)
@@ -148,12 +148,12 @@ class Search:
         return [outcome for outcome in outcomes if outcome.n_rows]
 
     def extend_costs(self, outcomes: list[Outcome]) -> list[Outcome]:
-        """Go on beyond the largest and the smallest C, by tens, while an end wins."""
+        """Try C beyond the largest and the smallest, by factors of ten, while an end is best."""
         outcomes = self._extend(outcomes, 10.0, MOST_COST)
         return self._extend(outcomes, 0.1, LEAST_COST)
 
     def _extend(self, outcomes: list[Outcome], factor: float, last: float) -> list[Outcome]:
-        """For the finalists that were best with the C at that end and trained with ease."""
+        """Try the next C for the finalists that were best at that end and needed few epochs."""
         most_epochs = EASY_SHARE * self.training.max_iter
         while True:
             most = max(outcome.extent for outcome in outcomes)
@@ -177,7 +177,7 @@ class Search:
             outcomes = outcomes + easy
 
     def _sample(self, size: int) -> np.ndarray:
-        """Rows at random, every class in its share and with at least two rows if it has them."""
+        """Random rows, stratified, with at least two rows of each class that has them."""
         share, chosen = size / len(self.data.target), []
         for code in range(len(self.data.classes)):
             rows = np.flatnonzero(self.data.target == code)
@@ -186,7 +186,7 @@ class Search:
         return np.concatenate(chosen)
 
     def _splits(self, data: LabelledRows) -> Splits:
-        with warnings.catch_warnings():  # classes with fewer rows than folds are no concern here
+        with warnings.catch_warnings():  # classes with fewer rows than folds are allowed here
             warnings.filterwarnings("ignore", message="The least populated class", module="sklearn")
             return list(self.splitter.split(data.X, data.classes[data.target]))
 
@@ -241,11 +241,11 @@ class Search:
             outcome.epochs = max(outcome.epochs, int(epochs[:, index].max()))
 
     def _code(self, setting: Setting, data: LabelledRows, seed: int) -> _FoldRows:
-        """All rows coded, once for all folds; codes that were found before are used again."""
+        """All rows, encoded once for all folds; known codes are used again."""
         n_rows = data.X.shape[0]
         coded = self._coded.get((n_rows, setting.group))
         if coded is None:
-            # Anchors serve all feature maps, unless they lie among mapped features.
+            # All feature maps share the anchors, unless distances are measured on mapped features.
             space = setting.feature_map if CodeOn(self.settings.code_on).uses_map else 0
             key = (n_rows, setting.n_anchors, space)
             settings = self._settings_of(setting, self._anchors.get(key))
@@ -256,7 +256,7 @@ class Search:
         return coded
 
     def _scale(self, scaler: int, data: LabelledRows, fold: int, train: np.ndarray) -> LabelledRows:
-        """All rows as the scaler makes them that was fitted to a fold's training rows."""
+        """All rows, transformed by a scaler that was fitted to the training rows of a fold."""
         key = (data.X.shape[0], scaler, fold)
         X = self._scaled.get(key)
         if X is None:
@@ -267,7 +267,7 @@ class Search:
         return LabelledRows(X, data.target, data.classes, data.sample_weight)
 
     def _settings_of(self, setting: Setting, anchors: np.ndarray | None) -> ChainSettings:
-        # Of few distinct rows there are fewer anchors than were asked for.
+        # Few distinct rows give fewer anchors than requested.
         given: dict[str, Any] = {"n_anchors": setting.n_anchors}
         if anchors is not None:
             given = {"n_anchors": "auto", "anchors": anchors}
@@ -278,7 +278,7 @@ class Search:
 
 
 def _grouped(outcomes: Iterable[Outcome]) -> dict[tuple[Any, ...], list[Outcome]]:
-    """Outcomes that share lifted rows, by rising C."""
+    """Outcomes that share lifted rows, by increasing C."""
     groups: dict[tuple[Any, ...], list[Outcome]] = {}
     for outcome in sorted(outcomes, key=lambda outcome: outcome.setting.C):
         groups.setdefault(outcome.setting.group, []).append(outcome)
@@ -286,7 +286,7 @@ def _grouped(outcomes: Iterable[Outcome]) -> dict[tuple[Any, ...], list[Outcome]
 
 
 class FoldResult(NamedTuple):
-    """Of one fold: scores and epochs of each C, and the seconds of training them all."""
+    """Scores and epochs of each C on one fold, and the seconds of all training."""
 
     scores: list[float]
     epochs: list[int]
@@ -294,7 +294,7 @@ class FoldResult(NamedTuple):
 
 
 class _FoldRows:
-    """Rows coded by one gate; folds take their parts of them."""
+    """Rows encoded by one gate; each fold uses a part of them."""
 
     def __init__(
         self,

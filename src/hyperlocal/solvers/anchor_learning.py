@@ -1,8 +1,8 @@
 """From a chain with anchors placed without labels to one whose anchors are learned with them.
 
 :mod:`hyperlocal.solvers.anchor_descent` moves the anchors; this module decides from where, at which
-C and for how long, trains the weights for the final anchors, and keeps the learned anchors only if
-held-out rows are predicted better with them.
+C and for how long, trains the weights for the final anchors, and uses the learned anchors only if
+they predict held-out rows better.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from .result import SolverResult
 from .sgd import SgdState
 from .training import Training
 
-# While anchors move, C is at most this (lifted rows as they are, or of norm one): a large C makes
-# them follow single rows. The weights for the final anchors are found with C itself.
+# While anchors move, C is at most this (without and with normalized rows): with a large C they
+# would overfit single rows. The weights for the final anchors are trained with C itself.
 MOST_COST, MOST_COST_NORMALIZED = 1.0, 3.0
 # Epochs with fixed anchors before they start to move.
 FIRST_EPOCHS = 3
-# The part of the rows that is held out, and the fewest rows that can tell a difference.
+# The share of held-out rows, and the fewest that are enough for a comparison.
 HELD_OUT = 0.1
 FEWEST_HELD_OUT = 20
 
@@ -99,7 +99,7 @@ class RecodedRows:
         return RecodedRows(self.chain, self.training, part_of(self.data, rows), self.workers)
 
     def codes(self, gate: Gate, n_reserves: int = 0) -> Codes:
-        """Codes of the rows, which the caller may change; with anchors in reserve if asked for."""
+        """Codes of the rows, which the caller may change; with reserve anchors if requested."""
         known = self._last is not None and np.array_equal(self._last[0].anchors, gate.anchors)
         if self._last is None or not known or (n_reserves and self._last[1].reserves is None):
             kept = replace(gate, anchors=gate.anchors.copy())
@@ -113,7 +113,7 @@ class RecodedRows:
         return self._lifted(self.codes(gate), C)
 
     def look(self, gate: Gate, C: float) -> Look:
-        """The problem for a gate, and each row's anchors in reserve."""
+        """The problem for a gate, and the reserve anchors of each row."""
         codes = self.codes(gate, RESERVES)
         assert codes.reserves is not None
         return Look(self._lifted(codes, C), codes.reserves)
@@ -126,7 +126,7 @@ class RecodedRows:
         return self.chain.problem(self.data, C, training.loss, joint=training.joint, lifted=lifted)
 
     def evaluate(self, gate: Gate, weights: np.ndarray) -> tuple[float, float]:
-        """Accuracy, and the mean loss (negated), which decides between equals."""
+        """Accuracy, and the negated mean loss, which decides ties."""
         problem = self.problem(gate, 1.0)
         scores, costs = problem.lifted.scores(weights), self.data.sample_weight
         right = is_correct(scores, problem.target)
@@ -172,7 +172,7 @@ class AnchorLearner:
         self.epochs = JoinedEpochs(monitor)
 
     def learn(self, alpha: np.ndarray | None) -> tuple[Outcome, SolverResult]:
-        """By recoding dual descent, from dual variables for the present anchors if given."""
+        """Learn by dual descent, from dual variables for the present anchors if given."""
         held_out = self._choose_held_out()
         if held_out.any():
             outcome = self._learn_and_evaluate(held_out, alpha)
@@ -185,7 +185,9 @@ class AnchorLearner:
         result.stopped = result.stopped or self.epochs.stop
         end = AnchorEpoch(len(outcome.history), result.objective, result.duality_gap, right.share())
         result.history = [*outcome.history, end]
-        result.n_iter = max(1, result.n_iter)  # the last anchors' weights may be good enough
+        result.n_iter = max(
+            1, result.n_iter
+        )  # the weights of the last anchors may already have converged
         return outcome, result
 
     def move(
@@ -195,7 +197,7 @@ class AnchorLearner:
         n_epochs: int | None = None,
         shorter: float = 1.0,
     ) -> LearnedAnchors:
-        """Let the anchors move, from dual variables for the gate as it is."""
+        """Move the anchors, starting from dual variables for the present gate."""
         most = MOST_COST_NORMALIZED if rows.chain.normalize else MOST_COST
         C = min(self.training.C, most)
         if alpha is None or self.training.C > C:
@@ -215,7 +217,7 @@ class AnchorLearner:
         )  # fmt: skip
 
     def _learn_and_evaluate(self, held_out: np.ndarray, alpha: np.ndarray | None) -> Outcome:
-        """Train on a part and evaluate on the rest; dual variables are those of all rows."""
+        """Train on a part and evaluate on the others; returns dual variables of all rows."""
         part = self.rows.part(np.flatnonzero(~held_out))
         test = self.rows.part(np.flatnonzero(held_out))
         part_alpha = None if alpha is None else np.ascontiguousarray(alpha[~held_out])
@@ -233,7 +235,7 @@ class AnchorLearner:
         )  # fmt: skip
 
     def _choose_held_out(self) -> np.ndarray:
-        """A tenth of each class, or no row where that is too few."""
+        """A tenth of each class, or no row if that is too few."""
         share = HELD_OUT if self.schedule.keep_if_better else 0.0
         held_out = hold_out(self.rows.data.target, share, self.rng)
         return held_out if held_out.sum() >= FEWEST_HELD_OUT else np.zeros_like(held_out)
@@ -251,7 +253,7 @@ class AnchorLearner:
     # ---- stochastic gradient -------------------------------------------------------------------
 
     def learn_by_sgd(self, weights: np.ndarray | None) -> tuple[Outcome, SolverResult, float]:
-        """The paper's Algorithm 1, from weights if given; also the delay of its steps."""
+        """Algorithm 1 of the paper, from weights if given; also returns the delay of its steps."""
         problem = self.rows.problem(self.gate)
         if weights is None:
             weights = self._solve(problem, None).weights

@@ -1,14 +1,14 @@
-"""Dual coordinate descent over blocks of rows that are loaded in turn (block minimisation).
+"""Dual coordinate descent over blocks of rows that are loaded in turn (block minimization).
 
 The problem is that of :mod:`hyperlocal.solvers.dual`, over rows that do not fit in memory. The
 weights ``W = Σ_i α_i y_i z_i`` stay in memory, rows and their dual variables in files. A pass loads
-one block after the other, descends on the block's own variables for some epochs, all else fixed,
-and puts them back; ``W`` goes on to the next block (Yu, Hsieh, Chang and Lin 2010).
+one block after the other, optimizes the variables of the block for some epochs with all others
+fixed, and stores them again; ``W`` is passed on to the next block (Yu, Hsieh, Chang and Lin 2010).
 
 When a block is loaded, its losses and its share of the duality gap are computed under the weights
-of that moment. Over a pass these add up to estimates, mostly too large, for every block improves on
-the weights it started from. When the estimated gap is small enough, a pass with fixed weights adds
-up the exact objective and the exact gap. Only that may end the run.
+of that moment. Their sums over a pass are estimates, mostly too large, because every block improves
+the weights. When the estimated gap is small enough, a pass with fixed weights computes the exact
+objective and the exact gap. Only the exact gap ends the run.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from .dual import RESTING, SETTLED, STRICTER, Descent
 from .loop import Epochs
 from .result import SolverResult
 
-# With more of them hardly a pass less is needed; see benchmarks/large_data.py.
+# More epochs hardly reduce the number of passes; see benchmarks/large_data.py.
 EPOCHS_PER_VISIT = 3
 
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows of a problem, in memory for now.
+    """Some rows of a problem, in memory.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Block:
     alpha : ndarray of shape (n_rows, n_columns)
         Dual variables of the rows.
     keep : callable
-        Puts dual variables back to where they came from.
+        Stores the dual variables again.
     """
 
     problem: Problem
@@ -53,7 +53,7 @@ class BlockSource(Protocol):
     n_rows: int
 
     def blocks(self, rng: np.random.Generator) -> Iterator[Block]:
-        """Every row once, in blocks dealt at random."""
+        """Every row once, in random blocks."""
 
 
 def solve(
@@ -64,7 +64,7 @@ def solve(
     rng: np.random.Generator,
     monitor: Monitor | None = None,
 ) -> SolverResult:
-    """Minimise until the duality gap of all rows is at most ``tol`` times the objective.
+    """Minimize until the duality gap of all rows is at most ``tol`` times the objective.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def solve(
     max_iter : int
         The most passes over all blocks.
     rng : numpy Generator
-        Deals rows to blocks and orders the visits.
+        Determines the blocks and the order of visits.
     monitor : Monitor, optional
         Called after each pass with ``objective`` and ``gap``.
 
@@ -116,7 +116,7 @@ class BlockDescent:
         self.history: list[tuple[int, float, float]] = []
 
     def run_pass(self) -> None:
-        """Descend on every block once; sum up losses and gap as they were when each was loaded."""
+        """Optimize every block once; sum up losses and gap as they were when it was loaded."""
 
         def descend(descent: Descent, block: Block) -> None:
             for _ in range(EPOCHS_PER_VISIT):
@@ -138,7 +138,7 @@ class BlockDescent:
             self.settled_share *= STRICTER
 
     def looks_settled(self) -> bool:
-        """Whether the gap, as last seen, is small enough for a check."""
+        """Whether the last estimate of the gap is small enough for a check."""
         return self.gap <= self.settled_share * self.tol * self.objective
 
     def facts(self) -> dict[str, float]:
@@ -162,10 +162,10 @@ class BlockDescent:
         self.objective = half_norm(self.weights) + losses
 
     def _tolerance(self, block: Block) -> float:
-        """The tolerance at which columns of a block rest: its share of the gap tolerated in all.
+        """The tolerance at which columns of a block are skipped: its share of the allowed gap.
 
-        A descent relates the gap to what it takes for the objective, and the block's losses come
-        with the norm of the weights of all.
+        A descent divides the gap by its objective, which has the losses of the block but the norm
+        of the weights of all rows.
         """
         if not np.isfinite(self.objective):
             return 0.0

@@ -6,12 +6,13 @@ with the iterate before the block are matrix products with the rows that have co
 what the block itself adds needs only its own kernel matrix, and is done by a compiled pass. So the
 iterates are those of single visits.
 
-The support only grows, so it is kept in tiles. The kernel of a full tile with a row never changes
-and is kept for the row's next visit, as long as tiles fit into the cache.
+The support only grows, so it is stored in tiles. The kernel of a full tile with a row never changes
+and is cached for the row's next visit, as long as tiles fit into the cache.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -27,6 +28,8 @@ from .visits import sampled_orders
 
 ROWS_PER_BLOCK = 512
 ROWS_PER_TILE = 256
+SCORED_ROWS_PER_BLOCK = 1024
+SUPPORT_PER_BLOCK = 4096
 # The first epoch after which the gap is computed; each next one is half as far again.
 FIRST_CHECK = 3
 
@@ -43,19 +46,22 @@ class KernelSource(Protocol):
 
 
 class RowKernel:
-    """Values computed from rows of features."""
+    """Values computed from rows of features; ``constant`` is added to each."""
 
-    def __init__(self, kernel: Kernel, X: Any):
-        self.kernel, self.X = kernel, X
+    def __init__(self, kernel: Kernel, X: Any, constant: float = 0.0):
+        self.kernel, self.X, self.constant = kernel, X, X.dtype.type(constant)
         self.n_rows, self.dtype = X.shape[0], X.dtype
 
     def block(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Computed at every call."""
-        return self.kernel(take_rows(self.X, rows), take_rows(self.X, others))
+        values = self.kernel.values(take_rows(self.X, rows), take_rows(self.X, others))
+        if self.constant:
+            values += self.constant
+        return values
 
 
 class MatrixKernel:
-    """Values read from a precomputed matrix."""
+    """Values read from a precomputed matrix; ``constant`` is added to each."""
 
     def __init__(self, K: np.ndarray, constant: float):
         self.K, self.constant = K, K.dtype.type(constant)
@@ -215,10 +221,11 @@ def solve(
         for begin, end in row_blocks(len(order), rows_per_block):
             rows = order[begin:end]
             added = np.empty((len(rows), n_columns))
-            _core.kernel_pegasos_block(
+            block = _core.kernel_block(
                 support.products(rows, support.counts), source.block(rows, rows), target[rows],
-                costs[rows], lambda_, steps, squared_norms, losses, added,
+                costs[rows],
             )  # fmt: skip
+            block.visit(lambda_, steps, squared_norms, losses, added)
             support.add(rows, added, _sum_of_squares(steps + np.arange(len(rows))))
             steps += len(rows)
         norm = float(squared_norms.sum()) / (lambda_ * steps) ** 2
@@ -243,6 +250,43 @@ def solve(
         epochs.stopped,
         history,
     )
+
+
+def expansion_scores(
+    values: Callable[[Any, slice], np.ndarray],
+    X: Any,
+    coefficients: np.ndarray,
+    intercept: np.ndarray,
+    workers: Workers,
+) -> np.ndarray:
+    """``Σ_j coefficients_cj k(x, x_j) + intercept_c``, in blocks of rows and of the support.
+
+    Parameters
+    ----------
+    values : function of (rows, part)
+        Kernel values of rows with a part of the support.
+    X : ndarray or CSR of shape (n_rows, n_features)
+    coefficients : ndarray of shape (n_columns, n_support)
+    intercept : ndarray of shape (n_columns,)
+    workers : Workers
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_columns)
+    """
+    n_columns, n_support = coefficients.shape
+    scores = np.empty((X.shape[0], n_columns), coefficients.dtype)
+
+    def fill(block: tuple[int, int]) -> None:
+        rows = X[slice(*block)]
+        total = np.tile(intercept.astype(np.float64), (rows.shape[0], 1))
+        for bounds in row_blocks(n_support, SUPPORT_PER_BLOCK):
+            part = slice(*bounds)
+            total += values(rows, part) @ coefficients[:, part].T
+        scores[slice(*block)] = total
+
+    workers.map(fill, row_blocks(X.shape[0], SCORED_ROWS_PER_BLOCK))
+    return scores
 
 
 def _sum_of_squares(steps: Any) -> Any:

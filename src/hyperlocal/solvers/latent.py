@@ -16,11 +16,9 @@ from sklearn.utils.extmath import row_norms
 from .. import _core
 from ..data.rows import core_rows
 from ..runtime.progress import Monitor
-from ..runtime.threads import row_blocks
 from .loop import Epochs
 from .visits import repeated_order
 
-NUMBERS_PER_BLOCK = 1 << 21
 STRIDE = 8  # models are padded with zeros to a multiple of this
 INITIAL_SPREAD = 0.1
 
@@ -96,43 +94,20 @@ def solve(
     weights = np.zeros(shape, problem.X.dtype)
     spread = INITIAL_SPREAD / np.sqrt(squared_length)
     weights[..., :n_models] = rng.normal(0, spread, (*shape[:2], n_models))
-    rows = core_rows(problem.X)
+    core = _core.latent_problem(
+        core_rows(problem.X), problem.target, problem.costs, n_models, problem.q, alpha
+    )
     # With alpha below, no step shrinks the weights to less than nothing.
     step = 1 / (squared_length + alpha)
     history: list[tuple[int, float]] = []
     epochs = Epochs(n_epochs, monitor)
     for number in epochs:
-        loss = _core.latent_epoch(
-            rows, problem.target, problem.costs, weights, n_models, problem.q, alpha, step,
-            (number - 1) * n_visits, n_epochs * n_visits, repeated_order(n_rows, n_passes, rng),
-            int(rng.integers(2**63)), weights.copy(),
+        loss = core.epoch(
+            weights, weights.copy(), step, (number - 1) * n_visits, n_epochs * n_visits,
+            repeated_order(n_rows, n_passes, rng), int(rng.integers(2**63)),
         )  # fmt: skip
         history.append((number, loss / n_visits))
         epochs.report(loss=loss / n_visits)
     penalty = 0.5 * alpha * float(np.sum(np.square(weights, dtype=np.float64)))
     objective = history[-1][1] + penalty
     return LatentResult(weights, epochs.number, objective, epochs.stopped, history)
-
-
-def class_scores(X: Any, weights: np.ndarray, n_models: int, q: float) -> np.ndarray:
-    """Scores ``‖[W_c x]_+‖_q``, ``(n_rows, n_classes)``, in blocks of rows."""
-    n_rows, (_, n_classes, n_stored) = X.shape[0], weights.shape
-    scores = np.empty((n_rows, n_classes), weights.dtype)
-    for begin, end in row_blocks(n_rows, max(1, NUMBERS_PER_BLOCK // (n_classes * n_stored))):
-        products = _products(X[begin:end], weights)
-        _core.latent_scores(products, n_models, q, False, scores[begin:end])
-    return scores
-
-
-def best_gates(X: Any, weights: np.ndarray, n_models: int, q: float) -> np.ndarray:
-    """The best mix ``β`` of each class's models, ``(n_rows, n_classes, models with padding)``."""
-    gates = _products(X, weights)
-    _core.latent_scores(gates, n_models, q, True, np.empty(gates.shape[:2], gates.dtype))
-    return gates
-
-
-def _products(X: Any, weights: np.ndarray) -> np.ndarray:
-    n_features, n_classes, n_stored = X.shape[1], *weights.shape[1:]
-    products = X @ weights[:-1].reshape(n_features, n_classes * n_stored)
-    products += weights[-1].ravel()
-    return products.reshape(X.shape[0], n_classes, n_stored)

@@ -23,7 +23,7 @@ class Iterative(Protocol):
 
 
 class Epochs:
-    """Counts the epochs of a run and calls the monitor; a run ends when this or a solver says so.
+    """Counts the epochs of a run and calls the monitor; decides when a run has ended.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """One member of a team: some of the rows, their dual variables, and epochs over them.
 
-What members are told and answer is in :mod:`hyperlocal.solvers.team`.
+The orders that members get and their proposals are in :mod:`hyperlocal.solvers.team`.
 """
 
 from __future__ import annotations

@@ -55,7 +55,11 @@ def support_vectors(
     dual_coef : ndarray of shape (n_columns, n_support)
     """
     assert result.alpha is not None
-    signed = joined_columns(problem.signed(result.alpha), len(data.classes))
-    signed = data.spread(signed)
-    support = np.flatnonzero(signed.any(axis=1))
-    return support, np.ascontiguousarray(signed[support].T)
+    return given_support(joined_columns(problem.signed(result.alpha), len(data.classes)), data)
+
+
+def given_support(dual_coef: np.ndarray, data: LabelledRows) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`support_vectors` of ``α_i y_i``, ``(n_rows, n_columns)``, of the rows of ``data``."""
+    dual_coef = data.spread(dual_coef)
+    support = np.flatnonzero(dual_coef.any(axis=1))
+    return support, np.ascontiguousarray(dual_coef[support].T)

@@ -1,14 +1,14 @@
 """One kernel SVM per query, on its nearest training rows (LSVM, SVM-KNN).
 
-The compiled kernel solves a block of queries at a time; blocks are spread over threads. For a list
-of neighbours per query it gives the scores of all classes, or keeps the trained models of a few
-centres for use by many queries.
+The compiled kernel solves a block of queries at a time; blocks are spread over threads. From a list
+of neighbors per query it computes the scores of all classes, or trains models of a few centers that
+score many queries.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,66 +16,92 @@ import scipy.sparse as sp
 
 from .. import _core
 from ..data.rows import core_rows
-from ..neighbors.search import Neighbors
+from ..kernels import Kernel, gamma_value
+from ..neighbors.base import Neighbors
 from ..runtime.threads import Workers, row_blocks
 
 KERNELS = ("rbf", "linear", "poly")
 
-_SOLVERS = {
-    np.dtype(np.float32): (_core.NeighborhoodFloat32, _core.KeptSvmsFloat32),
-    np.dtype(np.float64): (_core.NeighborhoodFloat64, _core.KeptSvmsFloat64),
-}
 
-# Small enough that the few queries for which kept models are in doubt occupy all threads.
+# Small enough that the few queries for which cached models have low margins occupy all threads.
 QUERIES_PER_BLOCK = 8
-CENTRES_PER_BLOCK = 64
-KEPT_QUERIES_PER_BLOCK = 256
+CENTERS_PER_BLOCK = 64
+QUERIES_OF_MODELS_PER_BLOCK = 256
 NUMBERS_PER_GRAM_BLOCK = 1 << 21
 
 
 @dataclass(frozen=True)
-class KernelOptions:
+class SvmOptions:
     """The kernel of the local SVMs, and when their solver stops.
 
     Attributes
     ----------
-    kernel : "rbf", "linear", "poly" or callable
-        ``exp(−‖x − x'‖²/2)``, ``x·x'`` or ``(x·x' + coef0)^degree`` of rows about the query (or the
-        centre) and divided by ``sigma``; a callable gets two arrays of rows as they are and returns
-        the matrix of kernel values.
-    sigma : float
-        0 stands for the root mean squared distance from the query to its neighbours.
+    kernel : Kernel
+        "rbf", "linear" and "poly" are ``exp(−γ‖x − x'‖²)``, ``γ x·x'`` and
+        ``(γ x·x' + coef0)^degree`` of rows less the query (or the center). (Here the linear kernel
+        has a γ too, so that ``C`` does not depend on the units of the rows.) A function gets rows
+        as they are.
+    has_local_gamma : bool
+        Take γ from each neighborhood, not from the kernel: with ``s²`` the mean squared distance
+        from the query to its neighbors, ``1/(2s²)`` for "rbf" and ``1/s²`` for the others.
+    tol : float
+        Tolerance of the optimality conditions.
+    max_iter : int
+        The most steps of one SVM.
     """
 
-    kernel: Any
-    sigma: float
-    degree: int
-    coef0: float
+    kernel: Kernel
+    has_local_gamma: bool
     tol: float
-    max_steps: int
+    max_iter: int
+
+    @classmethod
+    def of(cls, estimator: Any, X: Any) -> SvmOptions:
+        """From the parameters of an estimator, for training rows."""
+        is_local = isinstance(estimator.gamma, str) and estimator.gamma == "local"
+        gamma = 1.0 if is_local else gamma_value(estimator.gamma, estimator.kernel, X)
+        kernel = Kernel(estimator.kernel, gamma, int(estimator.degree), float(estimator.coef0))
+        return cls(kernel, is_local, float(estimator.tol), int(estimator.max_iter))
+
+    @property
+    def scale(self) -> float:
+        """What the compiled solver multiplies products of rows by; 0 stands for ``1/s²``.
+
+        It computes a Gaussian as ``exp(scale (x·x' − ½‖x‖² − ½‖x'‖²))``.
+        """
+        if self.has_local_gamma or callable(self.kernel.name):
+            return 0.0
+        return self.kernel.gamma * (2 if self.kernel.name == "rbf" else 1)
+
+    def scales(self, squared_distances: np.ndarray) -> np.ndarray:
+        """That of each neighborhood; 0 where all rows lie on the query."""
+        if self.scale:
+            return np.full(len(squared_distances), self.scale)
+        squared = squared_distances.mean(axis=1, dtype=np.float64)
+        return np.divide(1.0, squared, out=np.zeros_like(squared), where=squared > 0)
 
 
 @dataclass(frozen=True)
 class LocalSvms:
-    """The trained models of centres: their support vectors.
+    """The trained models of centers: their support vectors.
 
     Attributes
     ----------
-    neighbors : ndarray of int32, shape (n_centres, k)
-        The rows that each centre was trained on, nearest first. The first one lies on it.
-    scales : ndarray of shape (n_centres,)
-        ``1/σ²``.
-    starts : ndarray of int64, shape (n_centres + 1,)
-        Centre ``i`` owns the columns ``starts[i] … starts[i+1] − 1``: one per class present, one in
+    neighbors : ndarray of int32, shape (n_centers, k)
+        The rows that each center was trained on, nearest first. The first one lies on it.
+    scales : ndarray of shape (n_centers,)
+        ``2γ`` for "rbf", else ``γ``.
+    starts : ndarray of int64, shape (n_centers + 1,)
+        Center ``i`` owns the columns ``starts[i] … starts[i+1] − 1``: one per class present, one in
         all for two-class data, none where one class is present.
     classes : ndarray of int32, shape (n_columns,)
     bias : ndarray of shape (n_columns,)
-    support_starts : ndarray of int64, shape (n_centres + 1,)
-        Where each centre's support vectors begin.
+    support_starts : ndarray of int64, shape (n_centers + 1,)
+        Where each center's support vectors begin.
     support : ndarray of int32, shape (n_support,)
-        Training rows with a dual variable in any column of the centre.
+        Training rows with a dual variable in any column of the center.
     beta : ndarray of shape (n_numbers,)
-        Signed dual variables ``y_i α_i``: for one centre after the other, columns × support
+        Signed dual variables ``y_i α_i``: for one center after the other, columns × support
         vectors.
     """
 
@@ -89,8 +115,8 @@ class LocalSvms:
     beta: np.ndarray
 
     @property
-    def n_centres(self) -> int:
-        """Number of centres."""
+    def n_centers(self) -> int:
+        """Number of centers."""
         return len(self.scales)
 
 
@@ -104,20 +130,24 @@ class NeighborhoodSolver:
     costs : ndarray of float64, shape (n_rows,)
         The largest dual variable of each row, ``C s_i``.
     n_classes : int
-    options : KernelOptions
+    options : SvmOptions
     """
 
     def __init__(
-        self, X: Any, target: np.ndarray, costs: np.ndarray, n_classes: int, options: KernelOptions
+        self, X: Any, target: np.ndarray, costs: np.ndarray, n_classes: int, options: SvmOptions
     ):
         self.X, self.target, self.n_classes, self.options = X, target, n_classes, options
-        self._solver, self._models = _SOLVERS[X.dtype]
-        kernel = "linear" if callable(options.kernel) else options.kernel
-        self._core = self._solver(
-            core_rows(X), target, costs, n_classes, getattr(_core.Kernel, kernel),
-            options.sigma, options.degree, options.coef0, options.tol, options.max_steps,
+        kernel = options.kernel
+        name = "linear" if callable(kernel.name) else kernel.name
+        sigma = options.scale**-0.5 if options.scale else 0.0
+        self._core = _core.neighborhood(
+            core_rows(X), target, costs, n_classes,
+            _core.NeighborhoodOptions(
+                kernel=getattr(_core.Kernel, name), sigma=sigma, degree=kernel.degree,
+                coef0=kernel.coef0, tol=options.tol, max_steps=options.max_iter,
+            ),
         )  # fmt: skip
-        self._kept: tuple[LocalSvms, Any] | None = None
+        self._bound_models: tuple[LocalSvms, Any] | None = None
 
     @property
     def n_columns(self) -> int:
@@ -129,40 +159,38 @@ class NeighborhoodSolver:
         queries: Any,
         found: Neighbors,
         workers: Workers,
-        in_question: np.ndarray | None = None,
+        candidates: np.ndarray | None = None,
     ) -> tuple[np.ndarray, int]:
-        """Scores of queries, each by SVMs on its own neighbours.
+        """Scores of queries, each by SVMs on its own neighbors.
 
         Parameters
         ----------
         queries : ndarray or CSR of shape (n_queries, n_features)
         found : Neighbors
         workers : Workers
-        in_question : ndarray of bool, shape (n_queries, n_classes), or None
-            Where at least two of the classes in question are among a query's neighbours, their
-            rows alone are trained on, and the other classes count as absent. (A kernel that is a
+        candidates : ndarray of bool, shape (n_queries, n_classes), or None
+            Where at least two of the candidate classes are among a query's neighbors, their rows
+            alone are trained on, and the other classes count as absent. (A kernel that is a
             function ignores this.)
 
         Returns
         -------
         scores : ndarray of shape (n_queries, n_columns)
         n_unsolved : int
-            Problems that did not converge within ``max_steps`` steps.
+            Problems that did not converge within ``max_iter`` steps.
         """
-        if callable(self.options.kernel):
+        if callable(self.options.kernel.name):
             return self._callable_scores(queries, found, workers)
         out = np.empty((queries.shape[0], self.n_columns), self.X.dtype)
         rows = core_rows(queries)
-        flags = None if in_question is None else in_question.view(np.uint8)
+        flags = None if candidates is None else candidates.view(np.uint8)
 
         def score_block(block: tuple[int, int]) -> int:
             begin, end = block
-            unsolved = np.zeros(1, np.int64)
-            self._core.scores(
+            return self._core.scores(
                 rows, begin, end, found.indices[begin:end], found.distances[begin:end],
-                None if flags is None else flags[begin:end], out[begin:end], unsolved,
+                None if flags is None else flags[begin:end], out[begin:end],
             )  # fmt: skip
-            return int(unsolved[0])
 
         counts = workers.map(score_block, row_blocks(queries.shape[0], QUERIES_PER_BLOCK))
         return out, sum(counts)
@@ -175,15 +203,15 @@ class NeighborhoodSolver:
         workers: Workers,
         width: int = 0,
     ) -> tuple[np.ndarray, int]:
-        """Scores from neighbours and Gram matrices that are asked for in blocks of queries.
+        """Scores from neighbors and Gram matrices, which are computed for blocks of queries.
 
         Parameters
         ----------
         n_queries : int
         k : int
-            Neighbours per query.
+            Neighbors per query.
         measure : function of (begin, end)
-            Neighbours of those queries, ``(end − begin, k)``, and their Gram matrices,
+            Neighbors of those queries, ``(end − begin, k)``, and their Gram matrices,
             ``(end − begin, k + 1, k + 1)``; the last row of each belongs to the query itself.
         workers : Workers
         width : int
@@ -192,13 +220,10 @@ class NeighborhoodSolver:
         out = np.empty((n_queries, self.n_columns), self.X.dtype)
 
         def score_block(block: tuple[int, int]) -> int:
-            unsolved = np.zeros(1, np.int64)
             indices, grams = measure(*block)
-            self._core.gram_scores(
-                np.ascontiguousarray(indices), np.ascontiguousarray(grams), out[slice(*block)],
-                unsolved,
-            )  # fmt: skip
-            return int(unsolved[0])
+            return self._core.gram_scores(
+                np.ascontiguousarray(indices), np.ascontiguousarray(grams), out[slice(*block)]
+            )
 
         size = max(1, NUMBERS_PER_GRAM_BLOCK // ((k + 1) ** 2 + width))
         return out, sum(workers.map(score_block, row_blocks(n_queries, size)))
@@ -206,7 +231,7 @@ class NeighborhoodSolver:
     def _callable_scores(
         self, queries: Any, found: Neighbors, workers: Workers
     ) -> tuple[np.ndarray, int]:
-        """A kernel that is a Python function is asked once per query: slow, but any kernel."""
+        """A kernel that is a Python function is called once per query: slow, but any kernel."""
         labels = self.target[found.indices]
         is_mixed = (labels != labels[:, :1]).any(axis=1)
         k = found.indices.shape[1]
@@ -215,40 +240,37 @@ class NeighborhoodSolver:
             values = np.zeros((end - begin, k + 1, k + 1))
             for i in np.flatnonzero(is_mixed[begin:end]):
                 rows = _stacked(self.X[found.indices[begin + i]], queries[[begin + i]])
-                values[i] = callable_gram(self.options.kernel, rows)
+                values[i] = self.options.kernel.values(rows, rows)
             return found.indices[begin:end], values
 
         return self.gram_scores(queries.shape[0], k, measure, workers)
 
-    def train(self, centres: Any, found: Neighbors, workers: Workers) -> tuple[LocalSvms, int]:
-        """Train the SVMs of centres and keep them.
+    def train(self, centers: Any, found: Neighbors, workers: Workers) -> tuple[LocalSvms, int]:
+        """Train the SVMs of centers.
 
         Parameters
         ----------
-        centres : ndarray or CSR of shape (n_centres, n_features)
+        centers : ndarray or CSR of shape (n_centers, n_features)
         found : Neighbors
-            The rows to train on; the first of each list lies on the centre.
+            The rows to train on; the first of each list lies on the center.
         workers : Workers
         """
-        n_centres, k = found.indices.shape
-        scales = self._scales(found)
+        n_centers, k = found.indices.shape
+        scales = self.options.scales(found.distances)
         starts = self._column_starts(found.indices, scales)
         classes, bias = np.zeros(starts[-1], np.int32), np.zeros(starts[-1])
-        rows = core_rows(centres)
+        rows = core_rows(centers)
 
         def train_block(block: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
             part, columns = slice(*block), slice(*starts[list(block)])
             own = starts[block[0] : block[1] + 1] - starts[block[0]]
-            beta, unsolved = np.zeros((own[-1], k)), np.zeros(1, np.int64)
-            near = found.indices[part]
-            self._core.train(
-                rows, *block, near, scales[part], own, classes[columns], beta, bias[columns],
-                unsolved,
-            )  # fmt: skip
+            beta, near = np.zeros((own[-1], k)), found.indices[part]
+            models = _core.trained_svms(scales[part], own, classes[columns], beta, bias[columns])
+            unsolved = self._core.train(rows, *block, near, models)
             counts, support, weights = _support(beta, np.diff(own), near)
-            return counts, support, weights.astype(self.X.dtype, copy=False), int(unsolved[0])
+            return counts, support, weights.astype(self.X.dtype, copy=False), unsolved
 
-        blocks = row_blocks(n_centres, CENTRES_PER_BLOCK)
+        blocks = row_blocks(n_centers, CENTERS_PER_BLOCK)
         counts, support, beta, unsolved = zip(*workers.map(train_block, blocks), strict=True)
         models = LocalSvms(
             found.indices, scales, starts, classes, bias,
@@ -257,51 +279,47 @@ class NeighborhoodSolver:
         )  # fmt: skip
         return models, sum(unsolved)
 
-    def centre_scores(
-        self, models: LocalSvms, queries: Any, centres: np.ndarray, workers: Workers
+    def center_scores(
+        self, models: LocalSvms, queries: Any, centers: np.ndarray, workers: Workers
     ) -> np.ndarray:
-        """Scores of queries by the models of the centres named.
+        """Scores of queries by the models of the centers named.
 
         Parameters
         ----------
         models : LocalSvms
         queries : ndarray or CSR of shape (n_queries, n_features)
-        centres : ndarray of int32, shape (n_queries,)
-            The centre that each query asks.
+        centers : ndarray of int32, shape (n_queries,)
+            The center whose model scores each query.
         workers : Workers
 
         Returns
         -------
         ndarray of shape (n_queries, n_columns)
         """
-        asked = np.ascontiguousarray(centres)
+        own = np.ascontiguousarray(centers)
         out = np.empty((queries.shape[0], self.n_columns), self.X.dtype)
         rows, core = core_rows(queries), self._bound(models)
 
         def score_block(block: tuple[int, int]) -> None:
             begin, end = block
-            core.scores(rows, begin, end, asked[begin:end], out[begin:end])
+            core.scores(rows, begin, end, own[begin:end], out[begin:end])
 
-        workers.map(score_block, row_blocks(queries.shape[0], KEPT_QUERIES_PER_BLOCK))
+        workers.map(score_block, row_blocks(queries.shape[0], QUERIES_OF_MODELS_PER_BLOCK))
         return out
 
     def _bound(self, models: LocalSvms) -> Any:
-        """The models in the core, which looks through all of their indices once."""
-        if self._kept is None or self._kept[0] is not models:
-            neighbors, *arrays = (getattr(models, field.name) for field in fields(models))
-            on_centre = np.ascontiguousarray(neighbors[:, 0])
-            self._kept = models, self._models(self._core, on_centre, *arrays)
-        return self._kept[1]
-
-    def _scales(self, found: Neighbors) -> np.ndarray:
-        """1/σ² of each centre; 0 where all rows lie on it."""
-        if self.options.sigma > 0:
-            return np.full(len(found.indices), self.options.sigma**-2)
-        squared = found.distances.mean(axis=1, dtype=np.float64)
-        return np.divide(1.0, squared, out=np.zeros_like(squared), where=squared > 0)
+        """The models in the core, which checks all of their indices once."""
+        if self._bound_models is None or self._bound_models[0] is not models:
+            support = _core.support_vectors(models.support_starts, models.support, models.beta)
+            on_center = np.ascontiguousarray(models.neighbors[:, 0])
+            self._bound_models = models, _core.cached_svms(
+                self._core, on_center, models.scales, models.starts, models.classes, models.bias,
+                support,
+            )  # fmt: skip
+        return self._bound_models[1]
 
     def _column_starts(self, indices: np.ndarray, scales: np.ndarray) -> np.ndarray:
-        """Where each centre's columns begin; it has none where the nearest row decides."""
+        """Where each center's columns begin; it has none where the nearest row decides."""
         labels = np.sort(self.target[indices], axis=1)
         n_present = 1 + np.count_nonzero(np.diff(labels, axis=1), axis=1)
         n_columns = np.ones_like(n_present) if self.n_classes == 2 else n_present.copy()
@@ -312,7 +330,7 @@ class NeighborhoodSolver:
 def _support(
     beta: np.ndarray, n_columns: np.ndarray, neighbors: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Per centre the number of support vectors; all of them; their dual variables, column-wise."""
+    """Per center the number of support vectors; all of them; their dual variables, column-wise."""
     owner = np.repeat(np.arange(len(n_columns)), n_columns)
     is_support = np.zeros(neighbors.shape, bool)
     has_columns = n_columns > 0
@@ -322,41 +340,26 @@ def _support(
     return is_support.sum(axis=1), neighbors[is_support], beta[is_support[owner]]
 
 
-def kernel_matrices(options: KernelOptions, rows: np.ndarray, distances: np.ndarray) -> np.ndarray:
+def kernel_matrices(options: SvmOptions, rows: np.ndarray, distances: np.ndarray) -> np.ndarray:
     """Kernel values within each of several small sets of rows, the query's own row last.
 
     Parameters
     ----------
-    options : KernelOptions
+    options : SvmOptions
     rows : ndarray of shape (n_sets, k + 1, n_features)
     distances : ndarray of shape (n_sets, k)
-        Squared, from the query to its neighbours.
+        Squared, from the query to its neighbors.
     """
-    if callable(options.kernel):
-        return np.stack([callable_gram(options.kernel, one) for one in rows])
-    squared = distances.mean(axis=1) if options.sigma == 0 else np.full(len(rows), options.sigma**2)
-    squared[squared == 0] = 1  # all rows lie on the query, and the kernel does not decide
-    products = rows @ rows.transpose(0, 2, 1) / squared[:, None, None]
-    if options.kernel == "linear":
+    kernel = options.kernel
+    if callable(kernel.name):
+        return np.stack([kernel.values(one, one) for one in rows])
+    products = rows @ rows.transpose(0, 2, 1) * options.scales(distances)[:, None, None]
+    if kernel.name == "linear":
         return products
-    if options.kernel == "poly":
-        return (products + options.coef0) ** options.degree
+    if kernel.name == "poly":
+        return (products + kernel.coef0) ** kernel.degree
     norms = np.einsum("qii->qi", products)
     return np.exp(products - 0.5 * (norms[:, :, None] + norms[:, None, :]))
-
-
-def callable_gram(kernel: Callable[[Any, Any], Any], rows: Any) -> np.ndarray:
-    """Kernel values of rows among themselves, by a function of the user."""
-    n_rows = rows.shape[0]
-    values = np.asarray(kernel(rows, rows), dtype=np.float64)
-    if values.shape != (n_rows, n_rows):
-        raise ValueError(
-            f"kernel returned an array of shape {values.shape} for {n_rows} and {n_rows} rows; "
-            "it must return one value for each pair of rows."
-        )
-    if not np.isfinite(values).all():
-        raise ValueError("kernel returned NaN or infinity; give a kernel of finite values.")
-    return values
 
 
 def _stacked(rows: Any, last: Any) -> Any:

@@ -21,8 +21,8 @@ from . import blocks, sgd
 from .result import SolverResult
 from .training import Training
 
-# About what a block takes in memory, and the next is read meanwhile: large enough that a pass over
-# many blocks is little worse than an epoch over all rows, and small beside the memory of a machine.
+# Bytes of a block; the next block is read meanwhile. Large enough that a pass over many blocks is
+# nearly as good as an epoch over all rows, and small compared with the memory of a machine.
 BYTES_PER_BLOCK = 1 << 27
 
 
@@ -74,7 +74,7 @@ class StoredProblem:
         )  # fmt: skip
 
     def problems(self, rng: np.random.Generator) -> Iterator[Problem]:
-        """Every row once, in blocks dealt at random."""
+        """Every row once, in random blocks."""
         return read_ahead(self._load, deal_chunks(self.n_rows, self._block_rows, rng))
 
     def blocks(self, rng: np.random.Generator) -> Iterator[blocks.Block]:
@@ -94,7 +94,7 @@ class StoredProblem:
         return max(1, int(BYTES_PER_BLOCK / (self._features().bytes_per_row + codes + state)))
 
     def prepare(self) -> None:
-        """Code every row; keep mapped rows where the map is not applied as rows are read."""
+        """Encode every row; store mapped rows unless the map is applied as rows are read."""
         model, store = self._model, self._mapped
         for ranges in ([block] for block in row_blocks(self.n_rows, self._rows_per_block())):
             X = self._rows.features().read(ranges)

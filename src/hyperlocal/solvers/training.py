@@ -92,7 +92,7 @@ class Training:
         return dual.solve(problem, alpha=alpha, **options)
 
     def advice(self, result: SolverResult) -> str:
-        """What to say of a result that did not converge."""
+        """The warning for a result that did not converge."""
         if self.solver == "sgd":
             return (
                 f"SGD was stopped after {result.n_iter} epochs before the objective settled to "

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from .. import _core
 from ..data.rows import core_rows
+from ..gates.tree import FIRST_COLUMN, GATE, ROUTE
 from ..runtime.progress import Monitor
 from ..runtime.threads import Workers
 from .loop import Epochs
@@ -24,7 +25,6 @@ from .visits import repeated_order
 
 BATCH_SIZE = 32
 STRIDE = 8  # vectors are padded with zeros to a multiple of this
-ROUTE, GATE, FIRST_COLUMN = range(3)  # the vectors of a node
 
 STEP = 0.02
 ADAM_MEAN, ADAM_SQUARE = 0.9, 0.999
@@ -193,14 +193,17 @@ class Training:
     def run_epoch(self, plan: EpochPlan) -> float:
         """Visit the rows in the plan's order; returns the sum of losses before each step."""
         total = 0.0
+        core = _core.tree_problem(
+            plan.rows, self.problem.target, self.problem.costs, self.depth, self.alpha
+        )
         for begin in range(0, plan.schedule.batches_per_epoch, BATCHES_BETWEEN_REFRESHES):
             end = min(begin + BATCHES_BETWEEN_REFRESHES, plan.schedule.batches_per_epoch)
             batches = plan.first_batch + np.arange(begin, end)
-            loss, projection, reach = _core.tree_epoch(
-                plan.rows, self.problem.target, self.problem.costs, self.column,
-                self.nodes, self.mean, self.square, self.depth, self.alpha,
-                plan.schedule.sharpness(batches[0]) / self.mean_projection, plan.hard,
-                plan.schedule.rates(batches), plan.order[begin * BATCH_SIZE : end * BATCH_SIZE],
+            sharpness = plan.schedule.sharpness(batches[0]) / self.mean_projection
+            loss, projection, reach = core.epoch(
+                self.nodes, self.mean, self.square, self.column,
+                _core.Routing(sharpness=sharpness, hard=plan.hard), plan.schedule.rates(batches),
+                plan.order[begin * BATCH_SIZE : end * BATCH_SIZE],
             )  # fmt: skip
             total += loss
             if projection > 0:

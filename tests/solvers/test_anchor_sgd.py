@@ -1,4 +1,4 @@
-"""Runs of stochastic gradient with anchors that move, hyperlocal.solvers.anchor_descent."""
+"""Runs of stochastic gradient with anchors that move, hyperlocal.solvers.anchor_sgd."""
 
 import math
 from dataclasses import replace
@@ -82,17 +82,17 @@ def test_the_first_stochastic_step_fits_any_scale(scale, C):
 
 
 def test_stochastic_gradient_can_be_stopped():
-    """A monitor hears of every epoch and may end the run; the last record is of the end."""
-    heard = []
+    """A monitor is called after every epoch and may end the run; the last record is of the end."""
+    seen = []
 
     def monitor(number, objective, accuracy):
-        heard.append((number - 1, objective, accuracy))
+        seen.append((number - 1, objective, accuracy))
         return number == 2
 
     learned, _ = learn_by_sgd(Setting(), n_epochs=9, monitor=monitor)
     assert learned.stopped
     assert len(learned.history) == 3
-    assert heard == [(r.epoch, r.objective, r.accuracy) for r in learned.history[:2]]
+    assert seen == [(r.epoch, r.objective, r.accuracy) for r in learned.history[:2]]
 
 
 def test_skipped_decays_are_about_the_same():

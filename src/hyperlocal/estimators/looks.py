@@ -1,0 +1,103 @@
+"""The two looks of SecondLookSVC: how each is fitted, and where the second is taken."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from ..data.labelled import LabelledRows
+from ..data.rows import take_rows
+from ..model.multiclass import as_columns, candidate_classes, predicted_codes
+from .neighborhood_base import NeighborhoodClassifier
+
+# What low_margin="auto" chooses from besides 0.
+LOW_MARGINS = (0.5, 1.0)
+
+
+def check_looks(first: Any, second: Any) -> None:
+    """Raise unless the first look has scores and the second scores between given classes."""
+    if isinstance(first, type) or not hasattr(first, "decision_function"):
+        raise TypeError(
+            "first_look must be None or a classifier with a decision_function, such as "
+            f"LocallyLinearSVC(), not {first!r}."
+        )
+    if not isinstance(second, NeighborhoodClassifier):
+        raise TypeError(
+            "second_look must be None, a NeighborhoodSVC or an AdaptiveNeighborhoodSVC, not "
+            f"{second!r}."
+        )
+    if second.cache_neighborhoods:
+        raise ValueError(
+            "second_look must have cache_neighborhoods=False: its SVMs are trained between the "
+            "classes that score best in the first look, which cached models are not."
+        )
+
+
+def fit_look(
+    look: Any, data: LabelledRows, is_weighted: bool, random_state: Any, **changes: Any
+) -> Any:
+    """A fitted clone with these changes, and with the seed if it has none.
+
+    Its labels are indices of classes. Weights are passed if there are any: a pipeline, for one,
+    takes none.
+    """
+    if is_weighted and not has_fit_parameter(look, "sample_weight"):
+        raise ValueError(
+            f"first_look={type(look).__name__} takes no sample_weight; give a classifier that "
+            "does, or leave out sample_weight and class_weight."
+        )
+    look = clone(look)
+    own = look.get_params(deep=False)
+    if own.get("random_state", 0) is None:
+        changes["random_state"] = random_state
+    look.set_params(**{name: value for name, value in changes.items() if name in own})
+    weights = {"sample_weight": data.sample_weight} if is_weighted else {}
+    return look.fit(data.X, data.target, **weights)
+
+
+def check_scores(first_look: Any, data: LabelledRows) -> None:
+    """Raise unless a fitted first look has one score per class."""
+    shape, n_classes = np.shape(first_look.decision_function(data.X[:1])), len(data.classes)
+    if shape != ((1,) if n_classes == 2 else (1, n_classes)):
+        raise ValueError(
+            "first_look must have one score per class (one in all for two classes), but its "
+            f"decision_function returns an array of shape {shape} for one row of {n_classes} "
+            "classes."
+        )
+
+
+def looked_again(
+    scores: np.ndarray, X: Any, second_look: NeighborhoodClassifier, low_margin: float
+) -> np.ndarray:
+    """Scores of the first look, replaced by those of the second where the margin is low."""
+    candidates = candidate_classes(scores, low_margin)
+    low = np.flatnonzero(candidates.sum(axis=1) > 1)
+    if not len(low):
+        return scores
+    scores = scores.copy()
+    again = second_look.decision_between(take_rows(X, low), candidates[low])
+    scores[low] = as_columns(again)
+    return scores
+
+
+def best_low_margin(
+    first_look: Any, second_look: NeighborhoodClassifier, test: LabelledRows
+) -> float:
+    """The margin that lowers the error on test rows most, less a standard error; 0 if none does."""
+    scores = as_columns(first_look.decision_function(test.X))
+
+    def costs(low_margin: float) -> np.ndarray:
+        predicted = predicted_codes(looked_again(scores, test.X, second_look, low_margin))
+        return test.sample_weight * (predicted != test.target)
+
+    best, most, alone = 0.0, 0.0, costs(0.0)
+    for low_margin in LOW_MARGINS:
+        gains = alone - costs(low_margin)
+        gain = float(gains.sum()) - math.sqrt(float(gains @ gains))
+        if gain > most:
+            best, most = low_margin, gain
+    return best

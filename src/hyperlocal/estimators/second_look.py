@@ -1,0 +1,193 @@
+"""SecondLookSVC: a quick classifier first, and small kernel SVMs where its margin is low."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from ..data.arguments import check_auto, check_n_jobs, check_number, make_generator
+from ..data.checks import check_labelled_rows, check_rows
+from ..data.labelled import LabelledRows
+from ..data.rows import stored_as
+from ..data.splits import split_held_out
+from ..model.multiclass import as_columns, as_decisions, predicted_codes
+from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
+from .locally_linear import LocallyLinearSVC
+from .looks import best_low_margin, check_looks, check_scores, fit_look, looked_again
+from .neighborhood import NeighborhoodSVC
+
+# What low_margin="auto" is for too few rows to choose by.
+USUAL_LOW_MARGIN = 0.5
+
+
+@dataclass(eq=False, repr=False)
+class SecondLookSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """A quick classifier for all rows, and small kernel SVMs for rows on which its margin is low.
+
+    The first look scores every row. Where several classes score nearly as high as the best, the row
+    gets a second look: SVMs of its own, trained on its nearest training rows of these classes. Most
+    rows are predicted at the cost of the first look, and the error is close to that of a tuned
+    kernel SVM.
+
+    Parameters
+    ----------
+    first_look : classifier or None, default=None
+        A classifier with a ``decision_function``, or a pipeline of one; None is
+        :class:`LocallyLinearSVC`.
+    second_look : NeighborhoodSVC, AdaptiveNeighborhoodSVC or None, default=None
+        What scores rows of a low margin (``cache_neighborhoods=False``); None is
+        :class:`NeighborhoodSVC`.
+    low_margin : float or "auto", default="auto"
+        Rows whose best score is less than this above the second best get a second look, between
+        the classes that score within it of the best. (The scores of two classes are ``−s`` and
+        ``s``.) With 0 no row does. "auto" is 0.5 or 1 if that lowers the error by more than a
+        standard error on a fourth of the training rows, held out from a trial fit, else 0; it is
+        0.5 below 40 rows.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes; they multiply the weights of the class's rows in both looks.
+    n_jobs : int or None, default=None
+        Threads of the second look, unless it has an ``n_jobs`` of its own, and of the default first
+        look. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Chooses the rows held out, and seeds the looks that have no ``random_state`` of their own.
+    verbose : int, default=0
+        1 or 2 writes a line to stderr when a look is fitted.
+
+    Attributes
+    ----------
+    first_look_, second_look_ : classifier
+        The fitted looks; their classes are indices into ``classes_``.
+    low_margin_ : float
+        The margin in use.
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+
+    See Also
+    --------
+    NeighborhoodSVC : The second look for every row.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from hyperlocal import SecondLookSVC
+    >>> X, y = make_moons(300, noise=0.1, random_state=0)
+    >>> model = SecondLookSVC(random_state=0).fit(X[:200], y[:200])
+    >>> bool(model.score(X[200:], y[200:]) > 0.95)
+    True
+    """
+
+    first_look: Any = None
+    second_look: Any = None
+    _: KW_ONLY
+    low_margin: Any = "auto"
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SecondLookSVC:
+        """Fit both looks, after a trial on a part of the rows if ``low_margin="auto"``.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+            Rows; float32 stays float32. Standardized features are best.
+        y : array-like of shape (n_rows,)
+            Class labels.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weights of rows.
+
+        Returns
+        -------
+        self
+        """
+        self._check_arguments()
+        data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
+        if hasattr(self, "classes_"):
+            del self.classes_  # an interrupted fit must not leave the last looks with other rows
+        is_weighted = sample_weight is not None or self.class_weight is not None
+        rng = make_generator(self.random_state)
+        with EpochMonitor(self, 2, self.verbose, task="look") as monitor:
+            first = self._fitted(data, is_weighted, 0)
+            check_scores(first, data)
+            monitor(1)
+            low_margin = self._choose_low_margin(data, is_weighted, rng)
+            second = self._fitted(data, is_weighted, 1)
+            monitor(2, low_margin=low_margin)
+        self._storage = data.X.dtype.name, sp.issparse(data.X)
+        self.first_look_, self.second_look_, self.low_margin_ = first, second, low_margin
+        self.classes_ = data.classes
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of rows by the first look, or by the second where the margin is low.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
+        """
+        check_is_fitted(self, "classes_")
+        X = stored_as(check_rows(self, X, reset=False), *self._storage)
+        scores = as_columns(self.first_look_.decision_function(X))
+        return as_decisions(looked_again(scores, X, self.second_look_, self.low_margin_))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predicted class labels of rows."""
+        scores = self.decision_function(X)
+        return self.classes_[predicted_codes(scores)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = all(get_tags(look).input_tags.sparse for look in self._looks())
+        return tags
+
+    # ---- the steps of fit ----------------------------------------------------------------------
+
+    def _looks(self) -> tuple[Any, Any]:
+        """Unfitted looks, as given or by default."""
+        first, second = self.first_look, self.second_look
+        return (
+            LocallyLinearSVC(n_jobs=self.n_jobs) if first is None else first,
+            NeighborhoodSVC() if second is None else second,
+        )
+
+    def _check_arguments(self) -> None:
+        check_looks(*self._looks())
+        check_auto("low_margin", self.low_margin, inclusive=True)
+        check_n_jobs(self.n_jobs)
+        if not isinstance(self.verbose, bool):
+            check_number("verbose", self.verbose, integer=True, inclusive=True)
+
+    def _fitted(self, data: LabelledRows, is_weighted: bool, number: int, **changes: Any) -> Any:
+        """The first or second look (0 or 1), fitted."""
+        look = self._looks()[number]
+        if number == 1 and look.n_jobs is None:
+            changes["n_jobs"] = self.n_jobs
+        return fit_look(look, data, is_weighted, self.random_state, **changes)
+
+    def _choose_low_margin(
+        self, data: LabelledRows, is_weighted: bool, rng: np.random.Generator
+    ) -> float:
+        if not isinstance(self.low_margin, str):
+            return float(self.low_margin)
+        parts = split_held_out(data, rng)
+        if parts is None:
+            return USUAL_LOW_MARGIN
+        train, test = parts
+        with warnings.catch_warnings():  # what there is to warn of, the fit to all rows warns of
+            warnings.simplefilter("ignore")
+            first, second = (self._fitted(train, is_weighted, i, verbose=False) for i in (0, 1))
+            return best_low_margin(first, second, test)

@@ -1,0 +1,155 @@
+"""Kernel SVMs that a gate keeps apart: what prediction needs of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..gates.codes import Codes
+from ..gates.coupling import code_matrix
+from ..gates.gate import Gate
+from ..kernels import Kernel
+from ..maps.base import FeatureMap
+from ..runtime.threads import Workers, row_blocks
+from .explanation import LocalRows
+
+VALUES_PER_BLOCK = 1 << 22
+
+
+@dataclass(frozen=True)
+class KernelModel:
+    """``f_c(x) = Σ_i (γ(x)·g_i) k(φ(x), φ_i) a_ic + b_c(x)`` over support vectors ``φ_i``.
+
+    Attributes
+    ----------
+    feature_map : FeatureMap
+    gate : Gate
+        Gives the codes ``γ(x)``.
+    kernel : Kernel
+    support : ndarray of shape (n_support, p)
+        Mapped support vectors ``φ_i``.
+    support_gate : ndarray of shape (n_support, n_anchors)
+        ``g_i``: where it has no anchor in common with a row, its kernel value is not needed.
+    dual_coef : ndarray of shape (n_support, n_columns)
+        ``a_ic = α_ic y_ic``.
+    intercept : ndarray of shape (n_columns,) or (n_anchors, n_columns)
+        One for all anchors, or ``b(x) = Σ_j γ_j(x) b_j``.
+    """
+
+    feature_map: FeatureMap
+    gate: Gate
+    kernel: Kernel
+    support: np.ndarray
+    support_gate: np.ndarray
+    dual_coef: np.ndarray
+    intercept: np.ndarray
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Precision of the scores: that of the rows."""
+        return self.support.dtype
+
+    @property
+    def n_anchors(self) -> int:
+        """Number of clusters."""
+        return self.gate.n_anchors
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of scores: one per class, or one for two classes."""
+        return self.dual_coef.shape[1]
+
+    @property
+    def n_features_in(self) -> int:
+        """Features of a row."""
+        return self.feature_map.n_features_in
+
+    @property
+    def coef(self) -> NoReturn:
+        """Raise: there are none."""
+        raise no_weights()
+
+    def scores(
+        self, X: Any, workers: Workers, *, values_per_block: int = VALUES_PER_BLOCK
+    ) -> np.ndarray:
+        """Scores of checked rows, ``(n_rows, n_columns)``, in blocks of so many kernel values."""
+        codes, mapped = self.gate.encode(X, workers), self.feature_map.stored(X)
+        scores = np.empty((X.shape[0], self.n_columns), self.dtype)
+        size = max(1, values_per_block // max(1, len(self.support)))
+
+        def fill(rows: np.ndarray) -> None:
+            scores[rows] = self._block_scores(mapped[rows], codes.take(rows))
+
+        workers.map(fill, _blocks_by_anchor(codes.anchors[:, 0], size))
+        return scores
+
+    def _block_scores(self, mapped: Any, codes: Codes) -> np.ndarray:
+        active = np.unique(codes.anchors)
+        gate = code_matrix(codes, self.n_anchors)
+        shares = self.support_gate[:, active]
+        used = np.flatnonzero(shares.any(axis=1))
+        values = self.kernel.values(_in_double(mapped), _in_double(self.support[used]))
+        values *= gate[:, active] @ shares[used].T
+        bias = self.intercept if self.intercept.ndim == 1 else gate @ self.intercept
+        return values @ self.dual_coef[used] + bias
+
+    def local_rows(self, X: Any, workers: Workers) -> Iterator[LocalRows]:
+        """Raise: a kernel has no linear model at a row."""
+        raise no_weights()
+
+
+def make_kernel_model(
+    feature_map: FeatureMap,
+    gate: Gate,
+    kernel: Kernel,
+    rows: Any,
+    row_gate: Any,
+    dual_coef: np.ndarray,
+    intercept: np.ndarray,
+) -> KernelModel:
+    """The model of training rows' dual variables: the rows that have some are its support.
+
+    Parameters
+    ----------
+    feature_map, gate, kernel : as in :class:`KernelModel`
+    rows : ndarray or CSR of shape (n_rows, p)
+        Mapped training rows.
+    row_gate : ndarray or CSR of shape (n_rows, n_anchors)
+        ``g_i`` of each.
+    dual_coef : ndarray of shape (n_rows, n_columns)
+    intercept : ndarray of shape (n_columns,) or (n_anchors, n_columns)
+
+    Returns
+    -------
+    KernelModel
+    """
+    used = np.flatnonzero(dual_coef.any(axis=1))
+    return KernelModel(
+        feature_map, gate, kernel, _dense(rows[used]), _dense(row_gate[used]), dual_coef[used],
+        intercept,
+    )  # fmt: skip
+
+
+def no_weights() -> AttributeError:
+    """What is raised where weights of a kernel are asked for."""
+    return AttributeError("a kernel has no weights per feature; fit with kernel='linear'.")
+
+
+def _blocks_by_anchor(nearest: np.ndarray, size: int) -> Iterator[np.ndarray]:
+    """Blocks of rows that have the nearest anchor in common."""
+    for anchor in np.unique(nearest):
+        rows = np.flatnonzero(nearest == anchor)
+        for begin, end in row_blocks(len(rows), size):
+            yield rows[begin:end]
+
+
+def _dense(rows: Any) -> np.ndarray:
+    return rows.toarray() if sp.issparse(rows) else rows
+
+
+def _in_double(rows: Any) -> np.ndarray:
+    return _dense(rows).astype(np.float64, copy=False)

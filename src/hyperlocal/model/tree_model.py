@@ -1,0 +1,138 @@
+"""Trees of gates (LDKL): what prediction and explanation need of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .. import _core
+from ..data.checks import check_values
+from ..data.rows import core_rows
+from ..gates.tree import FIRST_COLUMN, GATE, ROUTE, Tree, encode
+from ..maps.base import FeatureMap
+from ..maps.plain import Step
+from ..runtime.threads import Workers, row_blocks
+from .explanation import LocalRows
+from .local_model import NUMBERS_PER_EXPLANATION_BLOCK
+
+ROWS_PER_PREDICTION_BLOCK = 4_096
+
+
+@dataclass(frozen=True)
+class TreeModel:
+    """``f_c(x) = Σ_{n on the path} tanh(θ'_n·x) (w_nc·x)`` in one tree per column, or in one tree.
+
+    Attributes
+    ----------
+    nodes : ndarray of shape (n_trees, n_nodes, 2 + columns of a tree, stride)
+        The vectors of each node (its route, its gate, the weights of its columns) on the features
+        and a constant 1, padded with zeros. The properties give them without padding.
+    n_features_in : int
+        Features of a row.
+    """
+
+    nodes: np.ndarray
+    n_features_in: int
+
+    @property
+    def depth(self) -> int:
+        """Levels of routing."""
+        return self.nodes.shape[1].bit_length() - 1
+
+    @property
+    def trees(self) -> list[Tree]:
+        """The trees, without padding."""
+        used = self.nodes[..., : self.n_features_in + 1]
+        n_routes = 2**self.depth - 1
+        return [
+            Tree(nodes[:n_routes, ROUTE], nodes[:, GATE], nodes[:, FIRST_COLUMN:]) for nodes in used
+        ]
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of scores: one per class, or one for two classes."""
+        return self.nodes.shape[0] * self._columns_per_tree
+
+    @property
+    def feature_map(self) -> FeatureMap:
+        """The identity: nodes see rows as they are."""
+        return FeatureMap(self.n_features_in)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Precision of the scores."""
+        return self.nodes.dtype
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Weights of the nodes, ``(n_nodes, n_columns, n_features + 1)``: a view where possible."""
+        used = self.nodes[:, :, FIRST_COLUMN:, : self.n_features_in + 1]
+        n_trees, n_nodes, per_tree, width = used.shape
+        return used.transpose(1, 0, 2, 3).reshape(n_nodes, n_trees * per_tree, width)
+
+    @property
+    def coef(self) -> np.ndarray:
+        """Weights of the nodes on features, ``(n_nodes, n_columns, n_features)``."""
+        return self.weights[..., :-1]
+
+    @property
+    def intercept(self) -> np.ndarray:
+        """Intercepts of the nodes, ``(n_nodes, n_columns)``."""
+        return self.weights[..., -1]
+
+    @property
+    def _columns_per_tree(self) -> int:
+        return self.nodes.shape[2] - FIRST_COLUMN
+
+    def plain(self) -> Step:
+        """The trees as one plain step from rows to scores, for export."""
+        parts = {
+            name: np.stack([getattr(tree, name) for tree in self.trees])
+            for name in ("routes", "gates", "weights")
+        }
+        return Step("tree", {**parts, "depth": self.depth})
+
+    def scores(
+        self, X: Any, workers: Workers, *, rows_per_block: int = ROWS_PER_PREDICTION_BLOCK
+    ) -> np.ndarray:
+        """Scores of rows, ``(n_rows, n_columns)``; raises where values are not finite."""
+        scores = np.empty((X.shape[0], self.n_columns), self.dtype)
+
+        def fill(block: tuple[int, int]) -> None:
+            rows, own = X[slice(*block)], scores[slice(*block)]
+            if not _core.tree_scores(core_rows(rows), 0, len(own), self.nodes, self.depth, own):
+                check_values(rows)  # they are checked only where scores are not finite
+
+        workers.map(fill, row_blocks(X.shape[0], rows_per_block))
+        return scores
+
+    def local_rows(
+        self, X: Any, workers: Workers, *, numbers_per_block: int = NUMBERS_PER_EXPLANATION_BLOCK
+    ) -> Iterator[LocalRows]:
+        """The linear model at each row, ``Σ tanh(θ'_n·x) w_n`` along the paths, in row blocks."""
+        weights = self.weights
+        size = max(1, numbers_per_block // weights[0].size)
+        for begin, end in row_blocks(X.shape[0], size):
+            yield self._local_rows(X[begin:end], weights)
+
+    def _local_rows(self, X: Any, weights: np.ndarray) -> LocalRows:
+        codes = [encode(X, nodes, self.depth) for nodes in self.nodes]
+        local = np.zeros((X.shape[0], *weights.shape[1:]), self.dtype)
+        per_tree = self._columns_per_tree
+        for number, (paths, gates) in enumerate(codes):
+            columns = slice(number * per_tree, (number + 1) * per_tree)
+            for nodes, gate in zip(paths.T, gates.T, strict=True):
+                local[:, columns] += gate[:, None, None] * weights[nodes, columns]
+        values = X.toarray() if sp.issparse(X) else X
+
+        def active(best: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+            for i, column in enumerate(best if self.n_columns > 1 else np.zeros_like(best)):
+                paths, gates = codes[column // per_tree]
+                own = weights[paths[i], column]
+                yield paths[i], gates[i], gates[i] * (own[:, :-1] @ values[i] + own[:, -1])
+
+        return LocalRows(local[..., :-1], local[..., -1], values, active)

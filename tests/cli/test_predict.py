@@ -1,0 +1,86 @@
+"""Tests of ``hyperlocal predict``: columns, categories and forms of output."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import dump_svmlight_file
+
+from cli.models import QUICK, lines_of
+from hyperlocal.cli import main
+from hyperlocal.datasets import read_raw
+
+
+def test_fit_and_predict_a_table(cats_csv, cats_model, capsys):
+    """Predictions go to stdout, one label a line, and are mostly right."""
+    assert main(["predict", cats_model, cats_csv]) == 0
+    truth = read_raw(cats_csv).y
+    assert np.mean(np.array(lines_of(capsys)) == truth) > 0.9
+
+
+def test_columns_are_found_by_name(cats_csv, cats_model, tmp_path, capsys):
+    """Another order, more columns and no labels make no difference; encoding is the model's."""
+    main(["predict", cats_model, cats_csv])
+    expected = lines_of(capsys)[:3]
+    rows = [line.split(",") for line in Path(cats_csv).read_text().splitlines()[1:4]]
+    (tmp_path / "new.csv").write_text(
+        "id,age,fur,weight\n" + "".join(f"a{i},{r[2]},{r[1]},{r[0]}\n" for i, r in enumerate(rows))
+    )
+    assert main(["predict", cats_model, str(tmp_path / "new.csv")]) == 0
+    assert lines_of(capsys) == expected
+
+
+def test_unseen_category(cats_model, tmp_path, capsys):
+    """A category that training did not see is none of those that it saw, and no error."""
+    (tmp_path / "new.csv").write_text("weight,fur,age\n4.0,curly,7.0\n9.0,curly,7.0\n")
+    assert main(["predict", cats_model, str(tmp_path / "new.csv")]) == 0
+    assert len(lines_of(capsys)) == 2
+
+
+def test_table_without_names(banana_csv, tmp_path, capsys):
+    """Without a header, columns are taken by place, with or without the labels."""
+    text = "\n".join(Path(banana_csv).read_text().splitlines()[1:])
+    with_labels, without = tmp_path / "a.csv", tmp_path / "b.csv"
+    with_labels.write_text(text)
+    without.write_text("\n".join(line.partition(",")[2] for line in text.splitlines()))
+    model = str(tmp_path / "m.skops")
+    assert main(["fit", str(with_labels), "--target", "0", "-o", model, *QUICK]) == 0
+    predictions = []
+    for path in (with_labels, without):
+        assert main(["predict", model, str(path)]) == 0
+        predictions.append(lines_of(capsys))
+    assert predictions[0] == predictions[1]
+    assert len(predictions[0]) == 200
+
+
+def test_predict_forms(cats_csv, cats_model, tmp_path, capsys):
+    """JSON, scores and files hold the same predictions."""
+    main(["predict", cats_model, cats_csv])
+    labels = lines_of(capsys)
+    main(["predict", cats_model, cats_csv, "--json"])
+    assert json.loads(capsys.readouterr().out)["predictions"] == labels
+    output = tmp_path / "scores.csv"
+    main(["predict", cats_model, cats_csv, "--scores", "--output", str(output)])
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "90 rows" in err
+    header, *rows = output.read_text().splitlines()
+    assert header == "prediction,score of yes"
+    for row, label in zip(rows, labels, strict=True):
+        assert (float(row.split(",")[1]) > 0) == (label == "yes")
+
+
+def test_narrower_sparse_rows(tmp_path, capsys):
+    """A LIBSVM file that ends before the last feature still has all of them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    y = (X[:, 0] > 0).astype(int)
+    dump_svmlight_file(X, y, str(tmp_path / "a.svm"), zero_based=False)
+    dump_svmlight_file(X[:, :3], y, str(tmp_path / "b.svm"), zero_based=False)
+    dump_svmlight_file(np.hstack([X, X]), y, str(tmp_path / "c.svm"), zero_based=False)
+    model = str(tmp_path / "m.skops")
+    assert main(["fit", str(tmp_path / "a.svm"), "-o", model, *QUICK]) == 0
+    assert main(["predict", model, str(tmp_path / "b.svm")]) == 0
+    assert len(lines_of(capsys)) == 60
+    assert main(["predict", model, str(tmp_path / "c.svm")]) == 1
+    assert "8 features, but the model was fitted to 4" in capsys.readouterr().err

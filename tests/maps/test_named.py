@@ -1,0 +1,36 @@
+"""Tests of hyperlocal.maps.named: the maps that arguments name."""
+
+import numpy as np
+import pytest
+from sklearn.preprocessing import StandardScaler
+
+from hyperlocal.maps.base import FeatureMap
+from hyperlocal.maps.named import FEATURE_MAPS, check_feature_map
+from maps.fitting import named, positive_rows, read_rows
+from reference.problems import stored
+
+
+def test_automatic_map():
+    """Quadratic up to 64 features, on 40 principal axes beyond, identity for sparse rows."""
+    rng = np.random.default_rng(0)
+    narrow, wide = rng.standard_normal((50, 64)), rng.standard_normal((50, 65))
+    assert named("auto", narrow).n_features_out == 64 * 67 // 2
+    assert named("auto", wide).n_features_out == 40 * 43 // 2
+    assert type(named("auto", stored(wide, "float64", "csr"))) is FeatureMap
+
+
+@pytest.mark.parametrize("name", FEATURE_MAPS)
+def test_every_name_makes_a_map(name):
+    """Each documented name passes the check and gives a map that fits."""
+    check_feature_map(name)
+    X = positive_rows()
+    assert read_rows(named(name, X), X).shape[0] == 40
+
+
+def test_what_is_no_map_is_refused():
+    """Unknown names and objects without transform raise an error that lists the choices."""
+    with pytest.raises(ValueError, match="feature_map must be one of"):
+        check_feature_map("cubic")
+    with pytest.raises(TypeError, match=r"feature_map must be one of .* or a transformer"):
+        check_feature_map(3)
+    check_feature_map(StandardScaler())

@@ -1,0 +1,89 @@
+"""Tests of hyperlocal.maps.quadratic: products of pairs, of features or of principal components."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.decomposition import PCA
+
+from hyperlocal.maps.quadratic import QuadraticMap, principal_axes
+from maps.fitting import fitted, named, read_rows
+from reference.problems import TOLERANCE, every_storage, make_rows
+from reference.rows import written_out
+
+
+@every_storage
+def test_quadratic_map(dtype, storage):
+    """The quadratic map holds all products of pairs."""
+    X = make_rows(dtype, storage)
+    np.testing.assert_allclose(
+        read_rows(named("quadratic", X), X), written_out(X, True), rtol=TOLERANCE[dtype]
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_weights_on_principal_axes_pulled_back(dtype):
+    """Weights on products of principal components are stated on the input's own features."""
+    X = make_rows(dtype, n_features=9) + np.asarray(2, dtype)
+    feature_map = fitted(QuadraticMap(n_axes=3), X)
+    coef = np.random.default_rng(0).standard_normal((40, 2, feature_map.n_features_out))
+    local, shift = feature_map.pull_back(X, coef.astype(dtype))
+    scores = np.einsum("ncp,np->nc", coef, read_rows(feature_map, X).astype(float))
+    explained = np.einsum("nci,ni->nc", local.astype(float), X.astype(float)) + shift
+    np.testing.assert_allclose(explained, scores, atol=1000 * TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("widest_covariance", [1500, 4], ids=["eigenvectors", "randomized"])
+def test_principal_axes_are_those_of_pca(widest_covariance):
+    """Mean and axes are those of PCA up to sign, the largest entry positive."""
+    X = make_rows(n_rows=200, n_features=8) * np.arange(1, 9) + 3
+    mean, axes = principal_axes(
+        X, np.ones(200), 3, np.random.default_rng(0), widest_covariance=widest_covariance
+    )
+    pca = PCA(3).fit(X)
+    np.testing.assert_allclose(mean, pca.mean_)
+    np.testing.assert_allclose(np.abs(axes), np.abs(pca.components_), atol=1e-4)
+    np.testing.assert_array_equal(axes.max(axis=1), np.abs(axes).max(axis=1))
+
+
+def test_principal_axes_of_wide_sparse_rows():
+    """Above a width the axes come from a randomized decomposition; they are the same."""
+    X, rng = sp.csr_array(make_rows()), np.random.default_rng(0)
+    exact, randomized = (
+        principal_axes(X, np.ones(40), 2, rng, widest_covariance=widest)[1] for widest in (9, 1)
+    )
+    np.testing.assert_allclose(randomized, exact, atol=1e-6)
+
+
+def test_rows_are_stored_as_principal_components():
+    """They are those of PCA up to sign."""
+    X = make_rows(n_rows=200, n_features=8) * np.arange(1, 9) + 3
+    feature_map = fitted(QuadraticMap(n_axes=3), X)
+    components = PCA(3).fit_transform(X)
+    np.testing.assert_allclose(np.abs(feature_map.stored(X)), np.abs(components), atol=1e-3)
+
+
+def test_principal_axes_of_weighted_rows():
+    """Integer weights and repeated rows give the same axes."""
+    X = make_rows(n_rows=100, n_features=6) * np.arange(1, 7)
+    weights = np.random.default_rng(0).integers(1, 4, 100)
+    weighted = fitted(QuadraticMap(n_axes=3), X, weights.astype(float))
+    repeated = fitted(QuadraticMap(n_axes=3), np.repeat(X, weights, axis=0))
+    np.testing.assert_allclose(weighted.axes, repeated.axes, atol=1e-9)
+    np.testing.assert_allclose(weighted.mean, repeated.mean, atol=1e-12)
+
+
+def test_principal_axes_only_where_rows_vary():
+    """Few features, or few rows about their mean, have few axes."""
+    assert len(fitted(QuadraticMap(n_axes=40), make_rows(n_rows=7, n_features=9)).axes) == 6
+    assert len(fitted(QuadraticMap(n_axes=40), make_rows()).axes) == 5
+
+
+def test_principal_axes_from_a_sample():
+    """Of many rows a random sample is enough."""
+    X = make_rows(n_rows=4000, n_features=4) * np.array([9, 3, 1, 1])
+    full, some = (
+        principal_axes(X, np.ones(4000), 2, np.random.default_rng(0), most_rows=most_rows)[1]
+        for most_rows in (4000, 2000)
+    )
+    assert (full != some).any()
+    np.testing.assert_allclose(some, full, atol=0.1)

@@ -1,0 +1,87 @@
+"""Tests of hyperlocal.model.tree_model: scores and linear models along paths."""
+
+import numpy as np
+import pytest
+
+from hyperlocal.model.tree_model import TreeModel
+from hyperlocal.runtime.threads import Workers
+from reference.problems import every_storage, make_rows
+from reference.rows import written_out
+
+CLOSE = {"float32": {"rtol": 2e-3, "atol": 2e-4}, "float64": {"rtol": 1e-9, "atol": 1e-11}}
+# Trees, and columns of each.
+SHAPES = [(1, 1), (3, 1), (1, 3)]
+
+
+def make_model(depth=2, n_trees=1, per_tree=1, dtype="float64"):
+    """Random trees of five features."""
+    rng = np.random.default_rng(depth)
+    nodes = np.zeros((n_trees, 2 ** (depth + 1) - 1, 2 + per_tree, 8), dtype)
+    nodes[..., :6] = 0.5 * rng.standard_normal((*nodes.shape[:3], 6))
+    return TreeModel(nodes, 5)
+
+
+def by_hand(model, X):
+    """Scores row by row, along the paths of the trees."""
+    rows = written_out(X)
+    with_constant = np.column_stack([rows, np.ones(len(rows))])
+    columns = []
+    for tree in model.trees:
+        scores = np.zeros((len(rows), tree.weights.shape[1]))
+        for i, path in enumerate(tree.paths(rows)):
+            for node in path:
+                gate = np.tanh(tree.gates[node] @ with_constant[i])
+                scores[i] += gate * (tree.weights[node] @ with_constant[i])
+        columns.append(scores)
+    return np.hstack(columns)
+
+
+@every_storage
+@pytest.mark.parametrize(("n_trees", "per_tree"), SHAPES)
+@pytest.mark.parametrize("depth", [0, 1, 3])
+def test_scores_and_local_models(dtype, storage, n_trees, per_tree, depth):
+    """Scores are sums over paths, in blocks of any size; so are the linear models at rows."""
+    X, model = make_rows(dtype, storage), make_model(depth, n_trees, per_tree, dtype)
+    assert (model.depth, model.n_columns) == (depth, n_trees * per_tree)
+    expected = by_hand(model, X)
+    with Workers(2) as workers:
+        scores = model.scores(X, workers, rows_per_block=7)
+        blocks = list(model.local_rows(X, workers, numbers_per_block=100))
+    assert scores.dtype == dtype
+    np.testing.assert_allclose(scores, expected, **CLOSE[dtype])
+    sums = [block.contributions.sum(axis=2) + block.intercept for block in blocks]
+    np.testing.assert_allclose(np.concatenate(sums), expected, **CLOSE[dtype])
+
+
+@pytest.mark.parametrize(("n_trees", "per_tree"), SHAPES)
+def test_active_nodes_add_up_to_the_score(n_trees, per_tree):
+    """The nodes of the path in a class's tree; their parts sum to the score of the class."""
+    X, model = make_rows(), make_model(2, n_trees, per_tree)
+    classes = np.arange(40) % max(2, model.n_columns)
+    columns = classes if model.n_columns > 1 else np.zeros(40, int)
+    with Workers(1) as workers:
+        (block,) = model.local_rows(X, workers)
+    expected = by_hand(model, X)
+    for i, (path, _, parts) in enumerate(block.active(classes)):
+        tree = model.trees[columns[i] // per_tree]
+        np.testing.assert_array_equal(path, tree.paths(X[i : i + 1])[0])
+        assert parts.sum() == pytest.approx(expected[i, columns[i]])
+
+
+@pytest.mark.parametrize(("n_trees", "per_tree"), SHAPES)
+def test_weights_of_all_columns(n_trees, per_tree):
+    """``weights`` are those of all trees, by node and column, without padding."""
+    model = make_model(2, n_trees, per_tree)
+    assert model.weights.shape == (7, n_trees * per_tree, 6)
+    expected = np.concatenate([tree.weights for tree in model.trees], axis=1)
+    np.testing.assert_array_equal(model.weights, expected)
+    np.testing.assert_array_equal(model.coef, expected[..., :-1])
+    np.testing.assert_array_equal(model.intercept, expected[..., -1])
+
+
+def test_values_are_checked_while_scoring():
+    """A value that is not finite raises, in whatever block it stands."""
+    X = make_rows()
+    X[38, 1] = np.inf
+    with Workers(1) as workers, pytest.raises(ValueError, match="infinity"):
+        make_model().scores(X, workers, rows_per_block=7)
