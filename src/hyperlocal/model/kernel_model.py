@@ -32,24 +32,26 @@ class KernelModel:
     kernel : Kernel
     support : ndarray of shape (n_support, p)
         Mapped support vectors ``φ_i``.
-    support_gate : csc_array of shape (n_support, n_anchors)
+    support_gate : ndarray of shape (n_support, n_anchors)
         ``g_i``: where it has no anchor in common with a row, its kernel value is not needed.
     dual_coef : ndarray of shape (n_support, n_columns)
         ``a_ic = α_ic y_ic``.
     intercept : ndarray of shape (n_columns,) or (n_anchors, n_columns)
         One for all anchors, or ``b(x) = Σ_j γ_j(x) b_j``.
-    dtype : dtype
-        Precision of the scores.
     """
 
     feature_map: FeatureMap
     gate: Gate
     kernel: Kernel
     support: np.ndarray
-    support_gate: sp.csc_array
+    support_gate: np.ndarray
     dual_coef: np.ndarray
     intercept: np.ndarray
-    dtype: np.dtype
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Precision of the scores: that of the rows."""
+        return self.support.dtype
 
     @property
     def n_anchors(self) -> int:
@@ -89,9 +91,9 @@ class KernelModel:
         active = np.unique(codes.anchors)
         gate = code_matrix(codes, self.n_anchors)
         shares = self.support_gate[:, active]
-        used = np.unique(shares.indices)
+        used = np.flatnonzero(shares.any(axis=1))
         values = self.kernel.values(_in_double(mapped), _in_double(self.support[used]))
-        values *= (gate[:, active] @ shares[used].T).toarray()
+        values *= gate[:, active] @ shares[used].T
         bias = self.intercept if self.intercept.ndim == 1 else gate @ self.intercept
         return values @ self.dual_coef[used] + bias
 
@@ -126,10 +128,9 @@ def make_kernel_model(
     KernelModel
     """
     used = np.flatnonzero(dual_coef.any(axis=1))
-    support = rows[used].toarray() if sp.issparse(rows) else rows[used]
     return KernelModel(
-        feature_map, gate, kernel, support, sp.csc_array(row_gate[used]), dual_coef[used],
-        intercept, rows.dtype,
+        feature_map, gate, kernel, _dense(rows[used]), _dense(row_gate[used]), dual_coef[used],
+        intercept,
     )  # fmt: skip
 
 
@@ -146,6 +147,9 @@ def _blocks_by_anchor(nearest: np.ndarray, size: int) -> Iterator[np.ndarray]:
             yield rows[begin:end]
 
 
+def _dense(rows: Any) -> np.ndarray:
+    return rows.toarray() if sp.issparse(rows) else rows
+
+
 def _in_double(rows: Any) -> np.ndarray:
-    rows = rows.toarray() if sp.issparse(rows) else rows
-    return rows.astype(np.float64, copy=False)
+    return _dense(rows).astype(np.float64, copy=False)
