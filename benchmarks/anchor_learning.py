@@ -39,8 +39,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
-from hyperlocal import LocalCodingSVC, LocallyLinearSVC, SupervisedAnchorSVC
+from hyperlocal import LocallyLinearSVC, SupervisedAnchorSVC
 from hyperlocal.datasets import load_dataset
+from hyperlocal.papers import LocalCodingSVC
 from hyperlocal.solvers import dual
 from hyperlocal.solvers.anchor_learning import FIRST_EPOCHS
 

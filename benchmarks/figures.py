@@ -26,9 +26,10 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from hyperlocal import LandmarkSVC, SupervisedAnchorSVC
+from hyperlocal import SupervisedAnchorSVC
 from hyperlocal.datasets import load_dataset
 from hyperlocal.maps.landmarks import choose_landmarks
+from hyperlocal.papers import LandmarkSVC
 from hyperlocal.plots.drawing import BLUE, GREY, INK, ORANGE, pyplot
 from hyperlocal.runtime.threads import Workers
 

@@ -37,12 +37,12 @@ from sklearn.model_selection import (
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from hyperlocal import ClusteredSVC, LandmarkSVC
 from hyperlocal.data.rows import core_rows
 from hyperlocal.datasets import load_dataset, make_spiral, make_xor
 from hyperlocal.gates.clusters import ClusterSettings
 from hyperlocal.maps.landmarks import LandmarkMap, choose_landmarks
 from hyperlocal.model.lifting import LiftedRows
+from hyperlocal.papers import ClusteredSVC, LandmarkSVC
 from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import Problem, SolverResult, dual
 

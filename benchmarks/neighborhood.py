@@ -25,11 +25,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
-from hyperlocal import MEGM, AdaptiveNeighborhoodSVC, NeighborhoodSVC
+from hyperlocal import NeighborhoodSVC
 from hyperlocal.datasets import load_dataset
 from hyperlocal.neighbors.base import without_self
 from hyperlocal.neighbors.exact import ExactSearch
 from hyperlocal.neighbors.megm_descent import loss_and_gradient
+from hyperlocal.papers import AdaptiveNeighborhoodSVC
+from hyperlocal.preprocessing import MEGM
 from hyperlocal.runtime.threads import Workers
 
 from .common import (

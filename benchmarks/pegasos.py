@@ -28,8 +28,8 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC, LinearSVC
 
-from hyperlocal import SDCASVC, KernelPegasosSVC, PegasosSVC
 from hyperlocal.datasets import load_dataset
+from hyperlocal.linear import SDCASVC, KernelPegasosSVC, PegasosSVC
 
 from .common import (
     Row,

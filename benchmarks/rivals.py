@@ -25,9 +25,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
-from hyperlocal import LocalDeepSVC
 from hyperlocal.compare import METHODS
 from hyperlocal.datasets import load_dataset
+from hyperlocal.papers import LocalDeepSVC
 
 from .common import (
     Row,

@@ -28,7 +28,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from hyperlocal import LocallyLinearSVC, LocallyLinearSVCCV, RelevanceScaler
+from hyperlocal import LocallyLinearSVC, LocallyLinearSVCCV
+from hyperlocal.preprocessing import RelevanceScaler
 
 from .common import Row, argument_parser, environment, print_table, rounded, write_result
 from .defaults import MOST_ROWS, SETS, draws, parts, thinned

@@ -32,7 +32,7 @@ from skimage import data
 from skimage.color import rgb2gray
 from skimage.transform import resize
 
-from hyperlocal import SDCASVC
+from hyperlocal.linear import SDCASVC
 from hyperlocal.vision import Detections, WindowDetector, match_detections, precision_recall
 
 WINDOW = 32

@@ -10,17 +10,17 @@ weight.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from hyperlocal import LocalCoder
 from hyperlocal.plots import GateDisplay
+from hyperlocal.preprocessing import LocalCoder
 
 anchors = np.random.default_rng(0).uniform(-1, 1, (14, 2))
 middle = int(np.argmin((anchors**2).sum(axis=1)))
 corners = np.array([[-1, -1], [1, 1]])
 
-# %%
-# :class:`~hyperlocal.LocalCoder` gives the codes as a sparse matrix, a column per anchor. The soft
-# coding is smooth but for small steps where an anchor leaves the four nearest; the reconstruction
-# codings (LLE, LLC, LCC) may give negative weights; the hard one is a partition of the plane.
+# %% :class:`~hyperlocal.preprocessing.LocalCoder` gives the codes as a sparse matrix, a column per
+# anchor. The soft coding is smooth but for small steps where an anchor leaves the four nearest; the
+# reconstruction codings (LLE, LLC, LCC) may give negative weights; the hard one is a partition of
+# the plane.
 
 codings = ("soft", "inverse_distance", "hard", "lle", "llc", "lcc")
 figure, panels = plt.subplots(2, 3, figsize=(9.6, 6.4), layout="constrained")

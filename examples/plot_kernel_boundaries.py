@@ -2,17 +2,17 @@
 What C and γ do to a kernel SVM
 ===============================
 
-Boundaries of :class:`~hyperlocal.KernelPegasosSVC` with the Gaussian kernel ``exp(−γ‖x − x'‖²)``.
-Down the rows ``C`` grows: the margin (dashed) gets narrower. Across the columns γ falls and the
-kernel gets wider: a narrow one comes close to the nearest neighbor, a wide one to a straight line.
-Support vectors are circled.
+Boundaries of :class:`~hyperlocal.linear.KernelPegasosSVC` with the Gaussian kernel ``exp(−γ‖x −
+x'‖²)``. Down the rows ``C`` grows: the margin (dashed) gets narrower. Across the columns γ falls
+and the kernel gets wider: a narrow one comes close to the nearest neighbor, a wide one to a
+straight line. Support vectors are circled.
 """
 
 import matplotlib.pyplot as plt
 from sklearn.preprocessing import scale
 
-from hyperlocal import KernelPegasosSVC
 from hyperlocal.datasets import make_banana
+from hyperlocal.linear import KernelPegasosSVC
 from hyperlocal.plots import BoundaryGridDisplay
 
 X, y = make_banana(200, noise=0.25, random_state=3)

@@ -2,9 +2,9 @@
 Landmarks and clusters: XOR and a spiral
 ========================================
 
-:class:`~hyperlocal.LandmarkSVC` gives each cluster its own linear model on the same few landmarks,
-and one bias to all. How many clusters it needs depends on how often the boundary turns: XOR is
-solved by four, a spiral among noise takes many. Both are examples of the L3-SVM paper.
+:class:`~hyperlocal.papers.LandmarkSVC` gives each cluster its own linear model on the same few
+landmarks, and one bias to all. How many clusters it needs depends on how often the boundary turns:
+XOR is solved by four, a spiral among noise takes many. Both are examples of the L3-SVM paper.
 """
 
 import matplotlib.pyplot as plt

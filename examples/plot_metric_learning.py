@@ -3,10 +3,9 @@ A metric that ignores irrelevant features
 ==========================================
 
 Nearest neighbors suffer from features that are independent of the label: they count in every
-distance.
-:class:`~hyperlocal.MEGM` learns a linear map in which they do not. We add features of pure noise to
-the wines of scikit-learn and compare local SVMs in the plain metric (LSVM) and in the learned one
-(LASVM).
+distance. :class:`~hyperlocal.preprocessing.MEGM` learns a linear map in which they do not. We add
+features of pure noise to the wines of scikit-learn and compare local SVMs in the plain metric
+(LSVM) and in the learned one (LASVM).
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +14,9 @@ from sklearn.datasets import load_wine
 from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
 from sklearn.preprocessing import scale
 
-from hyperlocal import MEGM, AdaptiveNeighborhoodSVC, NeighborhoodSVC
+from hyperlocal import NeighborhoodSVC
+from hyperlocal.papers import AdaptiveNeighborhoodSVC
+from hyperlocal.preprocessing import MEGM
 
 X, y = load_wine(return_X_y=True)
 X = scale(X)

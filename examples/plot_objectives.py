@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 from sklearn.datasets import make_classification
 from sklearn.preprocessing import scale
 
-from hyperlocal import SDCASVC, PegasosSVC
+from hyperlocal.linear import SDCASVC, PegasosSVC
 from hyperlocal.plots import ObjectiveDisplay
 
 X, y = make_classification(5_000, 20, n_informative=10, flip_y=0.05, random_state=0)

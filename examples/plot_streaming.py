@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from hyperlocal import LocallyLinearSVC, PegasosSVC
+from hyperlocal import LocallyLinearSVC
+from hyperlocal.linear import PegasosSVC
 
 X, y = load_digits(return_X_y=True)
 X = (X / 16).astype(np.float32)

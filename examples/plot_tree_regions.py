@@ -2,9 +2,9 @@
 A tree of gates
 ===============
 
-:class:`~hyperlocal.LocalDeepSVC` (LDKL) learns a tree that sends each row down one path; the nodes
-on the path score it. Shades are the leaves' regions. Depth 0 is a single node: the product of a
-linear score and of a gate, which is a squashed linear function.
+:class:`~hyperlocal.papers.LocalDeepSVC` (LDKL) learns a tree that sends each row down one path; the
+nodes on the path score it. Shades are the leaves' regions. Depth 0 is a single node: the product of
+a linear score and of a gate, which is a squashed linear function.
 """
 
 import matplotlib.pyplot as plt

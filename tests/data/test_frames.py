@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 
-from hyperlocal import MEGM, LocalCoder
 from hyperlocal.maps.additive import AdditiveKernelMap
+from hyperlocal.preprocessing import MEGM, LocalCoder
 
 ROWS = np.random.default_rng(0).uniform(size=(40, 3))
 TRANSFORMERS = [

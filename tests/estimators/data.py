@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
-from hyperlocal import LocalCodingSVC, LocallyLinearSVC, SupervisedAnchorSVC
+from hyperlocal import LocallyLinearSVC, SupervisedAnchorSVC
+from hyperlocal.papers import LocalCodingSVC
 
 every_classifier = pytest.mark.parametrize(
     "Classifier", [LocallyLinearSVC, LocalCodingSVC, SupervisedAnchorSVC]

@@ -11,7 +11,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from estimators.data import make_data
-from hyperlocal import MEGM, AdaptiveNeighborhoodSVC, NeighborhoodSVC
+from hyperlocal import NeighborhoodSVC
+from hyperlocal.papers import AdaptiveNeighborhoodSVC
+from hyperlocal.preprocessing import MEGM
 
 
 def make_noisy(n_rows=300, n_noise=8, seed=0):

@@ -14,8 +14,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, LinearSVC, LinearSVR
 
 from estimators.data import Recorder, interrupt, make_data
-from hyperlocal import SDCASVC, KernelPegasosSVC, PegasosRegressor, PegasosSVC
 from hyperlocal.export.sizes import count_numbers
+from hyperlocal.linear import SDCASVC, KernelPegasosSVC, PegasosRegressor, PegasosSVC
 from hyperlocal.model.inspection import support_fraction_bound
 
 CLASSIFIERS = [

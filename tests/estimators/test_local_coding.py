@@ -12,7 +12,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from estimators.data import make_data, make_ring
-from hyperlocal import LocalCoder, LocalCodingSVC, LocallyLinearSVC
+from hyperlocal import LocallyLinearSVC
+from hyperlocal.papers import LocalCodingSVC
+from hyperlocal.preprocessing import LocalCoder
 
 CODINGS = ["soft", "inverse_distance", "lle", "llc", "lcc", "hard"]
 

@@ -6,7 +6,8 @@ import scipy.sparse as sp
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.model_selection import KFold, cross_val_score
 
-from hyperlocal import LocallyLinearSVC, LocallyLinearSVCCV, RelevanceScaler
+from hyperlocal import LocallyLinearSVC, LocallyLinearSVCCV
+from hyperlocal.preprocessing import RelevanceScaler
 from hyperlocal.selection import candidates
 from hyperlocal.selection import search as selection
 from hyperlocal.selection.outcomes import Outcome

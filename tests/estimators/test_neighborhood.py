@@ -15,7 +15,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from estimators.data import make_data, make_ring
-from hyperlocal import AdaptiveNeighborhoodSVC, NeighborhoodSVC
+from hyperlocal import NeighborhoodSVC
+from hyperlocal.papers import AdaptiveNeighborhoodSVC
 from reference import neighborhood as reference
 
 

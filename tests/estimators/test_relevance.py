@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.ensemble import RandomForestClassifier
 
-from hyperlocal import RelevanceScaler
+from hyperlocal.preprocessing import RelevanceScaler
 
 
 def labelled_rows():

@@ -13,14 +13,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
 from estimators.data import Recorder, make_data, make_ring
-from hyperlocal import (
-    AdaptiveNeighborhoodSVC,
-    LocallyLinearSVC,
-    NeighborhoodSVC,
-    SecondLookSVC,
-    SupervisedAnchorSVC,
-)
+from hyperlocal import LocallyLinearSVC, NeighborhoodSVC, SecondLookSVC, SupervisedAnchorSVC
 from hyperlocal.model.multiclass import candidate_classes
+from hyperlocal.papers import AdaptiveNeighborhoodSVC
 from reference import neighborhood as reference
 
 

@@ -4,27 +4,24 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from hyperlocal import (
-    MEGM,
-    SDCASVC,
-    AdaptiveNeighborhoodSVC,
-    ClusteredSVC,
-    KernelPegasosSVC,
-    LandmarkSVC,
-    LatentLocallyLinearSVC,
-    LocalCoder,
-    LocalCodingSVC,
-    LocalDeepSVC,
     LocallyLinearSVC,
     LocallyLinearSVCCV,
     NeighborhoodSVC,
-    PegasosRegressor,
-    PegasosSVC,
-    ProfileSVC,
-    RelevanceScaler,
     SecondLookSVC,
     SupervisedAnchorSVC,
 )
+from hyperlocal.linear import SDCASVC, KernelPegasosSVC, PegasosRegressor, PegasosSVC
 from hyperlocal.maps.additive import AdditiveKernelMap
+from hyperlocal.papers import (
+    AdaptiveNeighborhoodSVC,
+    ClusteredSVC,
+    LandmarkSVC,
+    LatentLocallyLinearSVC,
+    LocalCodingSVC,
+    LocalDeepSVC,
+    ProfileSVC,
+)
+from hyperlocal.preprocessing import MEGM, LocalCoder, RelevanceScaler
 
 ESTIMATORS = [
     LocallyLinearSVC(),

@@ -12,9 +12,10 @@ import scipy.sparse as sp
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 
-from hyperlocal import LocalCodingSVC, LocallyLinearSVC
+from hyperlocal import LocallyLinearSVC
 from hyperlocal.estimators.streaming import fit_to_stream
 from hyperlocal.model.local_model import ChainSettings
+from hyperlocal.papers import LocalCodingSVC
 from hyperlocal.solvers.training import Training
 
 

@@ -13,8 +13,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from hyperlocal import LatentLocallyLinearSVC, LocalCodingSVC, LocalDeepSVC, LocallyLinearSVC
+from hyperlocal import LocallyLinearSVC
 from hyperlocal.export.sizes import count_numbers
+from hyperlocal.papers import LatentLocallyLinearSVC, LocalCodingSVC, LocalDeepSVC
 
 
 def own_numbers(model):

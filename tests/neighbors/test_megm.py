@@ -10,8 +10,8 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import KNeighborsClassifier
 
-from hyperlocal import MEGM
 from hyperlocal.neighbors.megm_descent import loss_and_gradient
+from hyperlocal.preprocessing import MEGM
 from hyperlocal.runtime.threads import Workers
 from reference.problems import stored
 

@@ -5,7 +5,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from estimators.data import make_ring
-from hyperlocal import SDCASVC, ClusteredSVC, LocallyLinearSVC
+from hyperlocal import LocallyLinearSVC
+from hyperlocal.linear import SDCASVC
+from hyperlocal.papers import ClusteredSVC
 from hyperlocal.plots import AnchorCurveDisplay
 
 

@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from estimators.data import make_data
-from hyperlocal import LatentLocallyLinearSVC
+from hyperlocal.papers import LatentLocallyLinearSVC
 from hyperlocal.plots import PrototypeDisplay, WeightMapDisplay
 from plots.fitted import local
 

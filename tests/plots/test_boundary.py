@@ -9,7 +9,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from estimators.data import make_data, make_ring
-from hyperlocal import SDCASVC, ClusteredSVC, LocalDeepSVC, LocallyLinearSVC
+from hyperlocal import LocallyLinearSVC
+from hyperlocal.linear import SDCASVC
+from hyperlocal.papers import ClusteredSVC, LocalDeepSVC
 from hyperlocal.plots import BoundaryDisplay
 from plots.fitted import local
 

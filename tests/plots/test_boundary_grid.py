@@ -3,7 +3,7 @@
 import pytest
 from sklearn.datasets import make_moons
 
-from hyperlocal import KernelPegasosSVC
+from hyperlocal.linear import KernelPegasosSVC
 from hyperlocal.plots import BoundaryGridDisplay
 
 X, Y = make_moons(60, noise=0.1, random_state=0)

@@ -4,7 +4,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 from estimators.data import make_data
-from hyperlocal import LocalDeepSVC
+from hyperlocal.papers import LocalDeepSVC
 from hyperlocal.plots import ConvergenceDisplay
 from plots.fitted import local, moving
 

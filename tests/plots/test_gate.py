@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from estimators.data import make_data, make_ring
-from hyperlocal import LocalCoder
 from hyperlocal.plots import GateDisplay
+from hyperlocal.preprocessing import LocalCoder
 
 
 def coder(coding="soft"):

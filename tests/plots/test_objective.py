@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
-from hyperlocal import SDCASVC, KernelPegasosSVC, PegasosSVC
+from hyperlocal.linear import SDCASVC, KernelPegasosSVC, PegasosSVC
 from hyperlocal.plots import ObjectiveDisplay
 
 X, Y = make_classification(150, 5, random_state=0)

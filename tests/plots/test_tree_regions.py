@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from estimators.data import make_data, make_ring
-from hyperlocal import LocalDeepSVC
+from hyperlocal.papers import LocalDeepSVC
 from hyperlocal.plots import TreeRegionsDisplay
 
 

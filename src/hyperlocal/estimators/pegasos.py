@@ -100,7 +100,7 @@ class PegasosSVC(PegasosEstimator, ProbabilityMixin, LinearAttributes, LocalClas
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from hyperlocal import PegasosSVC
+    >>> from hyperlocal.linear import PegasosSVC
     >>> X, y = load_iris(return_X_y=True)
     >>> model = PegasosSVC(multi_class="crammer_singer", random_state=0).fit(X, y)
     >>> bool(model.score(X, y) > 0.9)

@@ -58,7 +58,7 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from hyperlocal import PegasosRegressor
+    >>> from hyperlocal.linear import PegasosRegressor
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
     >>> model = PegasosRegressor(random_state=0).fit(X, X @ [2.0, -1.0] + 0.5)
     >>> np.round(model.coef_, 1).tolist()

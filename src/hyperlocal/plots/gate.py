@@ -67,7 +67,7 @@ class GateDisplay:
 
         Examples
         --------
-        >>> from hyperlocal import LocalCoder
+        >>> from hyperlocal.preprocessing import LocalCoder
         >>> from hyperlocal.datasets import make_banana
         >>> from hyperlocal.plots import GateDisplay
         >>> X, _ = make_banana(100, random_state=0)

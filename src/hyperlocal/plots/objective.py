@@ -78,7 +78,7 @@ class ObjectiveDisplay:
         Examples
         --------
         >>> from sklearn.datasets import make_blobs
-        >>> from hyperlocal import PegasosSVC
+        >>> from hyperlocal.linear import PegasosSVC
         >>> from hyperlocal.plots import ObjectiveDisplay
         >>> X, y = make_blobs(100, centers=2, random_state=0)
         >>> model = PegasosSVC(random_state=0)

@@ -75,7 +75,7 @@ class TreeRegionsDisplay:
         Examples
         --------
         >>> from sklearn.datasets import make_moons
-        >>> from hyperlocal import LocalDeepSVC
+        >>> from hyperlocal.papers import LocalDeepSVC
         >>> from hyperlocal.plots import TreeRegionsDisplay
         >>> X, y = make_moons(100, random_state=0)
         >>> model = LocalDeepSVC(depth=2, C=10.0, random_state=0).fit(X, y)

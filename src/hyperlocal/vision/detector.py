@@ -65,7 +65,7 @@ class WindowDetector(BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from hyperlocal import SDCASVC
+    >>> from hyperlocal.linear import SDCASVC
     >>> from hyperlocal.vision import WindowDetector
     >>> disc = 1.0 * (np.hypot(*np.mgrid[-8:8, -8:8]) < 6)
     >>> picture = 0.1 * np.random.default_rng(0).normal(size=(64, 64))
