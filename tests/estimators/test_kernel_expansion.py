@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
 from estimators.data import make_data
-from hyperlocal import KernelPegasosSVC
+from hyperlocal.linear import KernelPegasosSVC
 
 
 def test_a_precomputed_kernel_is_the_kernel():

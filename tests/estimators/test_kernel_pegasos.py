@@ -6,7 +6,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from estimators.data import make_data
-from hyperlocal import KernelPegasosSVC, PegasosSVC
+from hyperlocal.linear import KernelPegasosSVC, PegasosSVC
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

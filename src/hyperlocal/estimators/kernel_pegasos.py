@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from .pegasos_base import penalty_of
 MEGABYTE = 1e6
 
 
+@dataclass(eq=False, repr=False)
 class KernelPegasosSVC(CallbackSupportMixin, KernelExpansionClassifier):
     """Kernel support vector classifier, trained by Pegasos.
 
@@ -118,40 +120,22 @@ default="rbf"
     True
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        sampling: str = "permutation",
-        average: bool = True,
-        max_iter: int = 100,
-        tol: float = 0.1,
-        intercept_scaling: float = 1.0,
-        cache_size: float = 500,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.sampling = sampling
-        self.average = average
-        self.max_iter = max_iter
-        self.tol = tol
-        self.intercept_scaling = intercept_scaling
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    C: float = 1.0
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    gamma: Any = "scale"
+    degree: int = 3
+    coef0: float = 1.0
+    sampling: str = "permutation"
+    average: bool = True
+    max_iter: int = 100
+    tol: float = 0.1
+    intercept_scaling: float = 1.0
+    cache_size: float = 500
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelPegasosSVC:
