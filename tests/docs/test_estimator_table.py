@@ -22,11 +22,8 @@ ESTIMATORS = [one for shelf in public_estimators().values() for one in shelf]
 # Defaults that differ from the common one without a reason in the docstring: to be mended.
 WITHOUT_REASON = {
     ("C", "SDCASVC"),
-    ("C", "AdaptiveNeighborhoodSVC"),
     ("C", "ClusteredSVC"),
-    ("C", "KernelPegasosSVC"),
     ("C", "LandmarkSVC"),
-    ("C", "NeighborhoodSVC"),
     ("C", "PegasosRegressor"),
     ("C", "PegasosSVC"),
     ("C", "ProfileSVC"),
@@ -38,21 +35,14 @@ WITHOUT_REASON = {
     ("loss", "LandmarkSVC"),
     ("loss", "PegasosSVC"),
     ("loss", "ProfileSVC"),
-    ("max_iter", "MEGM"),
     ("max_iter", "ClusteredSVC"),
-    ("max_iter", "KernelPegasosSVC"),
     ("max_iter", "LandmarkSVC"),
     ("max_iter", "LatentLocallyLinearSVC"),
     ("max_iter", "LocalDeepSVC"),
     ("max_iter", "ProfileSVC"),
     ("max_iter", "DaskLocallyLinearSVC"),
     ("max_iter", "DaskSupervisedAnchorSVC"),
-    ("n_neighbors", "MEGM"),
-    ("n_neighbors", "AdaptiveNeighborhoodSVC"),
-    ("n_neighbors", "NeighborhoodSVC"),
     ("sigma", "LandmarkSVC"),
-    ("tol", "MEGM"),
-    ("tol", "KernelPegasosSVC"),
 }
 
 
