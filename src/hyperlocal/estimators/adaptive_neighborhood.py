@@ -29,7 +29,8 @@ class AdaptiveNeighborhoodSVC(NeighborhoodClassifier):
     ----------
     n_neighbors : "auto", int, callable or sequence of int, default="auto"
         Size of a neighborhood: ``3 log2 N`` for N distinct rows, a number, what a function of N
-        returns, or the best of several by leave-one-out accuracy.
+        returns, or the best of several by leave-one-out accuracy; "auto" because these are training
+        rows, not anchors.
     metric : {"megm", "dann"} or transformer, default="megm"
         What learns the metric: :class:`MEGM`; any transformer with ``fit(X, y)`` and ``transform``,
         such as ``NeighborhoodComponentsAnalysis`` or a pipeline; or "dann", a metric of each
@@ -45,8 +46,10 @@ class AdaptiveNeighborhoodSVC(NeighborhoodClassifier):
     low_margin : float, default=1.0
         With ``cache_neighborhoods=True``: the margin below which a second center is evaluated.
     C : float, default=10.0
+        That of the papers, because each SVM has few rows.
     tol : float, default=1e-3
     max_iter : int, default=100000
+        Steps of one local SVM; large because a step changes only two dual variables.
     class_weight : dict, "balanced" or None, default=None
     n_jobs : int or None, default=None
     random_state : int, RandomState instance or None, default=None

@@ -41,12 +41,12 @@ default="kmeans"
         ``λ``: the smaller, the more is left to the global model; very large makes clusters
         independent.
     C : float or "auto", default="auto"
-        Weight of the losses. Lifted rows are not normalized here, so the best value depends on
-        their scale: "auto" is ten over their mean squared length.
+        Weight of the losses. "auto" is ten over the mean squared length of the lifted rows, because
+        they are not normalized and the best value depends on their scale.
     loss : {"hinge", "squared_hinge", "log"}, default="hinge"
-        The paper's by default; "log" gives ``predict_proba``.
+        The hinge by default, because it is the loss of the paper; "log" gives ``predict_proba``.
     max_iter : int, default=5000
-        The most epochs; rows that are not normalized need more of them.
+        The most epochs; many, because rows are not normalized.
     tol : float, default=1e-3
         Relative duality gap at which training stops.
     intercept_scaling : float, default=1.0

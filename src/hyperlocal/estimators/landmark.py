@@ -37,9 +37,9 @@ class LandmarkSVC(StabilityMixin, ClusterwiseClassifier):
     n_neighbors : int, default=8
         Active clusters per row, unless ``coding="hard"``.
     coding : {"hard", "soft", "inverse_distance", "lle", "llc", "lcc"}, default="hard"
-        "hard", as in the paper: a row's own cluster alone is active. Otherwise the weights of the
-        ``n_neighbors`` nearest clusters are mixed as in :class:`LocallyLinearSVC`, with "soft" by
-        ``γ_k ∝ exp(−β‖x − v_k‖²)``.
+        "hard" by default, because it is that of the paper: only the nearest cluster is active.
+        Otherwise the weights of the ``n_neighbors`` nearest clusters are mixed as in
+        :class:`LocallyLinearSVC`, with "soft" by ``γ_k ∝ exp(−β‖x − v_k‖²)``.
     beta : float or "auto", default="auto"
         Sharpness of the soft coding, as in :class:`LocallyLinearSVC`.
     anchors : {"kmeans", "random"}, array of shape (n_anchors, n_features), or clusterer, \
@@ -55,7 +55,8 @@ default="random"
     projection : {"linear", "rbf"}, default="linear"
         ``x · l`` or ``exp(−γ‖x − l‖²)``.
     gamma : float or "auto", default="auto"
-        ``γ`` of the RBF projection; "auto" is one over rows' median squared distance to landmarks.
+        ``γ`` of the RBF projection. "auto" is one over the median squared distance of rows to
+        landmarks, because all rows share one value.
     smoothing : float, default=0.0
         ``s`` of a penalty ``s/2 Σ ‖θ_k − θ_l‖²`` over pairs of neighboring clusters. It is solved
         exactly, by a change of variables in which every cluster is active at every row: training
@@ -67,22 +68,23 @@ default="random"
         Evaluate each stage by its out-of-fold scores: the stack ends before one that does not err
         less than the stage before, by more than two standard errors of the difference.
     kernel : {"linear", "rbf", "poly"} or callable, default="linear"
-        Other than linear: the dual is solved by LIBSVM with the kernel
-        ``(γ_i·γ_j) k(μ(x_i), μ(x_j))``, which is zero across clusters. At most 10,000 rows, and
-        the bias is not penalized. A callable takes two arrays of rows and returns the matrix of
+        Linear by default, because the method is. For other kernels the dual is solved by LIBSVM
+        with ``(γ_i·γ_j) k(μ(x_i), μ(x_j))``, which is zero across clusters. At most 10,000 rows,
+        and the bias is not penalized. A callable takes two arrays of rows and returns the matrix of
         their products.
     kernel_gamma : float, "scale" or "auto", default="scale"
         ``exp(−γ‖a − b‖²)`` or ``(γ a·b + 1)^degree``; "scale" is one over the total variance of
         the projections, "auto" one over the number of landmarks.
     degree : int, default=3
     C : float or "auto", default="auto"
-        Weight of the losses. Lifted rows are not normalized here, and linear projections are as
-        large as squared rows, so good values span many orders of magnitude; "auto" is ten over the
-        mean squared length of the lifted rows.
+        Weight of the losses. "auto" is ten over the mean squared length of the lifted rows, because
+        they are not normalized: linear projections grow with the squared rows, and good values span
+        many orders of magnitude.
     loss : {"hinge", "squared_hinge", "log"}, default="hinge"
-        The paper's; the bound and kernels know the hinge only. "log" gives ``predict_proba``.
+        The hinge by default, because the paper, its bound and kernels use it. "log" gives
+        ``predict_proba``.
     max_iter : int, default=5000
-        The most epochs; rows that are not normalized need more of them.
+        The most epochs; many, because rows are not normalized.
     tol : float, default=1e-3
         Relative duality gap at which training stops.
     intercept_scaling : float, default=1.0

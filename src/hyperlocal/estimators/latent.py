@@ -54,11 +54,12 @@ class LatentLocallyLinearSVC(LearnedGateClassifier[LatentSettings]):
         score. Exponents other than 1.5, 2 and infinity are slower.
     C : float or "auto", default="auto"
         Weight of the losses against ``½‖W‖²``; ``1/(λN)`` in the terms of the paper. "auto" is
-        chosen like ``n_anchors``: the best value depends on their number and the scale of the rows.
+        chosen like ``n_anchors``, because the best value depends on their number and on the scale
+        of the rows.
     max_iter : int, default=30
-        Epochs; the step falls to zero over them, a schedule that is run to its end, so few are
-        enough. An epoch visits each row once, or more often where all epochs would visit less than
-        30,000 rows.
+        Epochs; few, because the steps decrease to zero by a schedule that is run to its end. An
+        epoch visits each row once, or more often where all epochs would visit less than 30,000
+        rows.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes; they multiply the weights of the class's rows.
     n_jobs : int or None, default=None

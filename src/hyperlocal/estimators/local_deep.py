@@ -65,12 +65,12 @@ class LocalDeepSVC(LearnedGateClassifier[TreeSettings]):
         instead of one tree per class. Smaller and faster, mostly less accurate.
     C : float or "auto", default="auto"
         Weight of the hinge losses against ``½(‖W‖² + ‖Θ‖² + ‖Θ'‖²)``; ``1/(λN)`` in the terms of
-        the paper. "auto" is chosen like ``depth``: the best value depends on the depth and the
-        scale of the rows.
+        the paper. "auto" is chosen like ``depth``, because the best value depends on the depth and
+        on the scale of the rows.
     max_iter : int, default=50
-        Epochs, the last fifth of them with hard routing: a schedule of steps that is run to its
-        end, so few epochs are enough. An epoch visits each row once, or more often where all epochs
-        would visit less than 32,000 rows.
+        Epochs, the last fifth of them with hard routing; few, because the steps follow a schedule
+        that is run to its end. An epoch visits each row once, or more often where all epochs would
+        visit less than 32,000 rows.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes; they multiply the weights of the class's rows.
     n_jobs : int or None, default=None

@@ -24,11 +24,11 @@ class NeighborhoodSVC(NeighborhoodClassifier):
     Parameters
     ----------
     n_neighbors : "auto", int, callable or sequence of int, default="auto"
-        Size of a neighborhood, ``K``. "auto" is ``3 log2 N`` for N distinct rows. A function is
-        called with N and returns the size: the paper's ``k log2 N`` is
-        ``lambda n_rows: k * math.log2(n_rows)``. From a sequence, the size of the highest
-        leave-one-out accuracy on training rows is chosen (the smallest of equals; by at most 10,000
-        rows).
+        Size of a neighborhood, ``K``. "auto" is ``3 log2 N`` for N distinct rows, as in the paper,
+        because these are training rows, not anchors. A function is called with N and returns the
+        size: the paper's ``k log2 N`` is ``lambda n_rows: k * math.log2(n_rows)``. From a sequence,
+        the size of the highest leave-one-out accuracy on training rows is chosen (the smallest of
+        equals; by at most 10,000 rows).
     kernel : {"rbf", "linear", "poly"} or callable, default="rbf"
         ``exp(−γ‖x − x'‖²)``, ``γ x·x'`` or ``(γ x·x' + coef0)^degree``, of rows less the query. A
         callable gets two arrays of rows as they are and returns the matrix of kernel values; it is
@@ -57,8 +57,7 @@ class NeighborhoodSVC(NeighborhoodClassifier):
     tol : float, default=1e-3
         Tolerance of the optimality conditions of a local SVM, as in LIBSVM.
     max_iter : int, default=100000
-        The most steps of one local SVM. A step changes two dual variables, so this is larger than
-        where epochs are counted.
+        The most steps of one local SVM; large because a step changes only two dual variables.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes; they multiply the weights of the class's rows.
     n_jobs : int or None, default=None

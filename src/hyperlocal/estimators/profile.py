@@ -45,20 +45,23 @@ class ProfileSVC(ClusterwiseClassifier):
     balance : float, default=1.0
         ``R`` in units of the rows' mean squared distance to their center; 0 is plain k-means.
     kernel : {"linear", "rbf", "poly"} or callable, default="linear"
-        Linear SVMs of all clusters are one problem for the dual solver. Other kernels are given to
-        LIBSVM, cluster by cluster (in threads), up to 10,000 rows each; their biases are not
-        penalized. A callable takes two arrays of rows and returns the matrix of their products.
+        Linear by default, because the linear SVMs of all clusters are one problem for the dual
+        solver. Other kernels are solved by LIBSVM, cluster by cluster (in threads), up to 10,000
+        rows each; their biases are not penalized. A callable takes two arrays of rows and returns
+        the matrix of their products.
     gamma : float, "scale" or "auto", default="scale"
         ``exp(−γ‖a − b‖²)`` or ``(γ a·b + 1)^degree``; "scale" is one over the total variance,
-        "auto" one over the number of features.
+        "auto" one over the number of features; "scale" because all rows of a cluster share one
+        kernel.
     degree : int, default=3
     C : float or "auto", default="auto"
-        Weight of the losses. Lifted rows are not normalized here, so the best value depends on
-        their scale: "auto" is ten over their mean squared length.
+        Weight of the losses. "auto" is ten over the mean squared length of the lifted rows, because
+        they are not normalized and the best value depends on their scale.
     loss : {"hinge", "squared_hinge", "log"}, default="hinge"
-        The paper's by default; kernels know the hinge only. "log" gives ``predict_proba``.
+        The hinge by default, because it is the loss of the paper and of kernels. "log" gives
+        ``predict_proba``.
     max_iter : int, default=5000
-        The most epochs; rows that are not normalized need more of them.
+        The most epochs; many, because rows are not normalized.
     tol : float, default=1e-3
         Relative duality gap at which training stops.
     intercept_scaling : float, default=1.0

@@ -45,11 +45,11 @@ class SecondLookSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         What scores rows of a low margin (``cache_neighborhoods=False``); None is
         :class:`NeighborhoodSVC`.
     low_margin : float or "auto", default="auto"
-        Rows whose best score is less than this above the second best get a second look, between
-        the classes that score within it of the best. (The scores of two classes are ``−s`` and
-        ``s``.) With 0 no row does. "auto" is 0.5 or 1 if that lowers the error by more than a
-        standard error on a fourth of the training rows, held out from a trial fit, else 0; it is
-        0.5 below 40 rows.
+        Rows whose best score is less than this above the second best get a second look, between the
+        classes that score within it of the best. (The scores of two classes are ``−s`` and ``s``.)
+        With 0 no row does. "auto" is 0.5 or 1 if that lowers the error by more than a standard
+        error on a fourth of the training rows, held out from a trial fit, else 0 (0.5 below 40
+        rows): chosen by a trial because the best value depends on how much classes overlap.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes; they multiply the weights of the class's rows in both looks.
     n_jobs : int or None, default=None
