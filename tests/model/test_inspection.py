@@ -78,16 +78,32 @@ def test_steps_that_name_no_features():
 
 
 def test_weights_of_anchors():
-    """They are ``coef_`` for linear maps; maps that hide the input are refused."""
+    """They are ``coef_`` for linear maps; maps of other features are refused."""
     model, _ = fitted("linear")
     np.testing.assert_array_equal(anchor_weights(model), model.coef_)
     quadratic, _ = fitted("quadratic")
     assert anchor_weights(quadratic).shape == (6, 3, 5)
     landmarks, _ = fitted("landmarks")
     np.testing.assert_allclose(anchor_weights(landmarks), landmarks.coef_ @ landmarks.landmarks_)
-    for name in ("rbf", "stages"):
-        with pytest.raises(ValueError, match="no weights on the input's features"):
-            anchor_weights(fitted(name)[0])
+    with pytest.raises(ValueError, match="no weights on the input's features"):
+        anchor_weights(fitted("rbf")[0])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LocallyLinearSVC(4, n_neighbors=1, feature_map="quadratic", random_state=0),
+        LandmarkSVC(3, n_stages=2, keep_if_better=False, random_state=0),
+    ],
+    ids=["quadratic", "stages"],
+)
+def test_weights_of_anchors_hold_at_the_anchors(model):
+    """Where weights depend on the row, they are those at the anchor itself."""
+    X, y = make_data(3)
+    model = clone(model).fit(X, y)
+    scale = 1 / np.sqrt(1 + anchor_norms(model)) if model.model_.normalize else 1
+    expected = model.local_coef(model.anchors_)
+    np.testing.assert_allclose(anchor_weights(model) * scale, expected, atol=1e-9)
 
 
 def test_weights_of_anchors_that_are_elsewhere():

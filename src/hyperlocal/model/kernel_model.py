@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..gates.codes import Codes
+from ..gates.coupling import code_matrix
 from ..gates.gate import Gate
 from ..kernels import Kernel
 from ..maps.base import FeatureMap
@@ -31,24 +32,26 @@ class KernelModel:
     kernel : Kernel
     support : ndarray of shape (n_support, p)
         Mapped support vectors ``φ_i``.
-    support_gate : csc_array of shape (n_support, n_anchors)
+    support_gate : ndarray of shape (n_support, n_anchors)
         ``g_i``: where it has no anchor in common with a row, its kernel value is not needed.
     dual_coef : ndarray of shape (n_support, n_columns)
         ``a_ic = α_ic y_ic``.
     intercept : ndarray of shape (n_columns,) or (n_anchors, n_columns)
         One for all anchors, or ``b(x) = Σ_j γ_j(x) b_j``.
-    dtype : dtype
-        Precision of the scores.
     """
 
     feature_map: FeatureMap
     gate: Gate
     kernel: Kernel
     support: np.ndarray
-    support_gate: sp.csc_array
+    support_gate: np.ndarray
     dual_coef: np.ndarray
     intercept: np.ndarray
-    dtype: np.dtype
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Precision of the scores: that of the rows."""
+        return self.support.dtype
 
     @property
     def n_anchors(self) -> int:
@@ -76,8 +79,7 @@ class KernelModel:
         """Scores of checked rows, ``(n_rows, n_columns)``, in blocks of so many kernel values."""
         codes, mapped = self.gate.encode(X, workers), self.feature_map.stored(X)
         scores = np.empty((X.shape[0], self.n_columns), self.dtype)
-        most_near = self.gate.n_neighbors * np.diff(self.support_gate.indptr).max()
-        size = max(1, values_per_block // max(1, min(len(self.support), most_near)))
+        size = max(1, values_per_block // max(1, len(self.support)))
 
         def fill(rows: np.ndarray) -> None:
             scores[rows] = self._block_scores(mapped[rows], codes.take(rows))
@@ -87,28 +89,13 @@ class KernelModel:
 
     def _block_scores(self, mapped: Any, codes: Codes) -> np.ndarray:
         active = np.unique(codes.anchors)
-        gate = np.zeros((len(codes.anchors), len(active)))
-        np.put_along_axis(gate, np.searchsorted(active, codes.anchors), codes.weights, axis=1)
-        used, shares = self._support_near(active)
+        gate = code_matrix(codes, self.n_anchors)
+        shares = self.support_gate[:, active]
+        used = np.flatnonzero(shares.any(axis=1))
         values = self.kernel.values(_in_double(mapped), _in_double(self.support[used]))
-        coef = self.dual_coef[used]
-        bias = self.intercept if self.intercept.ndim == 1 else gate @ self.intercept[active]
-        if len(active) == 1:  # (γ g_i) k a_i = γ (k (g_i a_i)): no product for each kernel value
-            return gate * (values @ (shares * coef)) + bias
-        values *= gate @ shares.T
-        return values @ coef + bias
-
-    def _support_near(self, anchors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The support vectors of some anchors, and ``g_i`` of these, ``(n_used, n_anchors)``."""
-        starts, rows, shares = _columns(self.support_gate)
-        parts = [slice(starts[anchor], starts[anchor + 1]) for anchor in anchors]
-        if len(parts) == 1:
-            return rows[parts[0]], shares[parts[0], None]
-        used = np.unique(np.concatenate([rows[part] for part in parts]))
-        near = np.zeros((len(used), len(parts)))
-        for column, part in enumerate(parts):
-            near[np.searchsorted(used, rows[part]), column] = shares[part]
-        return used, near
+        values *= gate[:, active] @ shares[used].T
+        bias = self.intercept if self.intercept.ndim == 1 else gate @ self.intercept
+        return values @ self.dual_coef[used] + bias
 
     def local_rows(self, X: Any, workers: Workers) -> Iterator[LocalRows]:
         """Raise: a kernel has no linear model at a row."""
@@ -141,21 +128,15 @@ def make_kernel_model(
     KernelModel
     """
     used = np.flatnonzero(dual_coef.any(axis=1))
-    support = rows[used].toarray() if sp.issparse(rows) else rows[used]
     return KernelModel(
-        feature_map, gate, kernel, support, sp.csc_array(row_gate[used]), dual_coef[used],
-        intercept, rows.dtype,
+        feature_map, gate, kernel, _dense(rows[used]), _dense(row_gate[used]), dual_coef[used],
+        intercept,
     )  # fmt: skip
 
 
 def no_weights() -> AttributeError:
     """What is raised where weights of a kernel are asked for."""
     return AttributeError("a kernel has no weights per feature; fit with kernel='linear'.")
-
-
-def _columns(matrix: sp.csc_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where columns start, their row numbers, and their values."""
-    return matrix.indptr, matrix.indices, matrix.data
 
 
 def _blocks_by_anchor(nearest: np.ndarray, size: int) -> Iterator[np.ndarray]:
@@ -166,6 +147,9 @@ def _blocks_by_anchor(nearest: np.ndarray, size: int) -> Iterator[np.ndarray]:
             yield rows[begin:end]
 
 
+def _dense(rows: Any) -> np.ndarray:
+    return rows.toarray() if sp.issparse(rows) else rows
+
+
 def _in_double(rows: Any) -> np.ndarray:
-    rows = rows.toarray() if sp.issparse(rows) else rows
-    return rows.astype(np.float64, copy=False)
+    return _dense(rows).astype(np.float64, copy=False)
