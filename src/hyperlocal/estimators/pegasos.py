@@ -154,7 +154,7 @@ class PegasosSVC(PegasosEstimator, ProbabilityMixin, LinearAttributes, LocalClas
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> PegasosSVC:
-        """Visit the rows of a batch once; step ``t`` goes on where the last call, or fit, ended.
+        """Visit the rows of a batch once; step ``t`` continues from the last call or fit.
 
         Parameters
         ----------

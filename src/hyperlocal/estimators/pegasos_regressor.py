@@ -103,7 +103,7 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator):
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> PegasosRegressor:
-        """Visit the rows of a batch once; step ``t`` goes on where the last call, or fit, ended."""
+        """Visit the rows of a batch once; step ``t`` continues from the last call or fit."""
         training = self._checked_arguments()
         first = not hasattr(self, "model_")
         data = check_valued_rows(self, X, y, sample_weight, reset=first)

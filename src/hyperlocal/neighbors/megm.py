@@ -52,7 +52,7 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         "diagonal" learns one factor per feature.
     n_neighbors : "auto", int or None, default="auto"
         Rows that each row is predicted from: None is all of them, exactly; a number is that many of
-        the nearest, found anew every 20 iterations. "auto" is all up to 2,000 rows, else 50,
+        the nearest, found again every 20 iterations. "auto" is all up to 2,000 rows, else 50,
         because these are rows, not anchors.
     max_iter : int, default=200
         The most iterations; few, because L-BFGS converges fast and each goes over pairs of rows.
