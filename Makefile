@@ -2,9 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Our own builds: warnings of the compiler are errors.
+INSTALL := $(BIN)/python -m pip install --quiet --config-settings=cmake.define.HYPERLOCAL_WERROR=ON
 SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src cpp -type f -not -name '*.pyc')
 
-.PHONY: compare test test-data docs lint format clean
+.PHONY: compare test test-data sanitize stub docs lint format clean
 
 compare: $(VENV)/.installed
 	$(BIN)/hyperlocal compare
@@ -19,6 +21,29 @@ test: $(VENV)/.installed-test
 # The real benchmark sets, in the folder that HYPERLOCAL_DATA names.
 test-data: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -q -m data tests
+
+# The kernels' tests and the fuzz of the bindings under AddressSanitizer and UBSan: a build of its
+# own of the portable module, in build/sanitize, with asserts. Python itself is not instrumented:
+# the sanitizer is preloaded, and does not look for leaks.
+SANITIZED := build/sanitize
+KERNEL_TESTS := tests/test_core.py tests/test_core_barrier.py tests/test_core_fuzz.py \
+  tests/test_core_sizes.py tests/gates/test_codes.py tests/model/test_lifting.py \
+  tests/solvers/test_dual_epochs.py tests/solvers/test_anchor_descent_epochs.py \
+  tests/solvers/test_sgd.py tests/solvers/test_trees.py tests/solvers/test_latent.py \
+  tests/solvers/test_pegasos.py tests/solvers/test_kernel_pegasos.py \
+  tests/solvers/test_small_svms.py tests/neighbors/test_cells.py tests/neighbors/test_search.py
+
+sanitize: $(VENV)/.installed-test
+	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target $(SANITIZED) \
+	  --config-settings=build-dir=build/sanitize-objects \
+	  --config-settings=cmake.define.HYPERLOCAL_WERROR=ON \
+	  --config-settings=cmake.define.HYPERLOCAL_SANITIZE=ON .
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 HYPERLOCAL_CORE=baseline PYTHONPATH=$(SANITIZED) \
+	  $(BIN)/python -m pytest -q -n 2 -p no:cacheprovider -k "not real_index" $(KERNEL_TESTS)
+
+stub: $(VENV)/.installed-test
+	$(BIN)/python -m nanobind.stubgen -q -m hyperlocal._core_baseline -o src/hyperlocal/_core.pyi
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
@@ -40,7 +65,7 @@ $(VENV)/.installed: $(BIN)/python $(SOURCES)
 	touch $@
 
 $(VENV)/.installed-test: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet '.[test]'
+	$(INSTALL) '.[test]'
 	touch $@ $(VENV)/.installed
 
 $(VENV)/.installed-docs: $(BIN)/python $(SOURCES)
@@ -48,7 +73,7 @@ $(VENV)/.installed-docs: $(BIN)/python $(SOURCES)
 	touch $@
 
 $(VENV)/.installed-dev: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet '.[dev]'
+	$(INSTALL) '.[dev]'
 	touch $@ $(VENV)/.installed $(VENV)/.installed-test
 
 clean:

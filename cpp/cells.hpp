@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
+#include "nearest.hpp"
 #include "rows.hpp"
 
 namespace hyperlocal {
@@ -79,9 +81,9 @@ class PackedPoints {
 template <class T>
 class Cells {
  public:
-  // `points` is n × width and `middles` n_cells × width; `cells` names the cell of each point.
-  Cells(const T* points, const Column* cells, Index n, const T* middles, Index n_cells, Index width)
-      : width_(width), n_points_(n), middles_(width), members_(width) {
+  // `points` is n × width and `centers` n_cells × width; `cells` names the cell of each point.
+  Cells(const T* points, const Column* cells, Index n, const T* centers, Index n_cells, Index width)
+      : width_(width), n_points_(n), centers_(width), members_(width) {
     std::vector<std::vector<Column>> lists(static_cast<std::size_t>(n_cells));
     for (Index i = 0; i < n; ++i) lists[cells[i]].push_back(static_cast<Column>(i));
     starts_.push_back(0);
@@ -93,12 +95,12 @@ class Cells {
       T farthest = 0;
       for (const Column point : lists[c])
         farthest = std::max(farthest, squared_difference(points + Index(point) * width,
-                                                         middles + c * width, width));
+                                                         centers + c * width, width));
       radii_.push_back(std::sqrt(farthest) * T(1.001));
     }
     std::vector<Column> all(static_cast<std::size_t>(n_cells));
-    for (Index c = 0; c < n_cells; ++c) all[c] = static_cast<Column>(c);
-    middles_.add(middles, all.data(), n_cells);
+    std::iota(all.begin(), all.end(), Column(0));
+    centers_.add(centers, all.data(), n_cells);
   }
 
   Index width() const { return width_; }
@@ -107,36 +109,32 @@ class Cells {
   // The k nearest points among those in the `n_probes` nearest cells (or in all, if these have
   // fewer than k), nearest first, equal distances by their index. Cell by cell, so that a cell is
   // read into the cache once for all queries that probe it.
-  void nearest(const Rows<T>& queries, Index begin, Index end, Index n_probes, Index k,
-               Column* chosen, T* distances) const {
+  void nearest(const Rows<T>& queries, Range range, Index n_probes, WrittenNeighbors<T> out) const {
     RowBuffer<T> buffer;
     const auto query = [&](Index row) { return queries.fetch(row, buffer).values; };
     std::vector<std::vector<Visit>> first(starts_.size()), later(starts_.size());
     Nearest probed(std::min(n_probes, n_cells()));
-    for (Index row = begin; row < end; ++row) {
+    for (Index row = range.begin; row < range.end; ++row) {
       probed.clear();
-      scan(middles_, 0, middles_.n_groups(), query(row), probed);
+      scan(centers_, 0, centers_.n_groups(), query(row), probed);
       for (const auto& [distance, cell] : probed.places)
         (cell == probed.places[0].second ? first : later)[cell].push_back({row, distance});
     }
-    std::vector<Nearest> found(static_cast<std::size_t>(end - begin), Nearest(k));
+    std::vector<Nearest> found(static_cast<std::size_t>(range.size()), Nearest(out.k));
     for (const auto* visits : {&first, &later})
       for (Index cell = 0; cell < n_cells(); ++cell)
         for (const Visit& visit : (*visits)[cell]) {
-          Nearest& own = found[visit.row - begin];
+          Nearest& own = found[visit.row - range.begin];
           if (!is_beyond(visit.distance, radii_[cell], own.limit()))
             scan(members_, starts_[cell], starts_[cell + 1], query(visit.row), own);
         }
-    for (Index row = begin; row < end; ++row) {
-      Nearest& own = found[row - begin];
+    for (Index row = range.begin; row < range.end; ++row) {
+      Nearest& own = found[row - range.begin];
       if (!own.is_full()) {
         own.clear();
         scan(members_, 0, members_.n_groups(), query(row), own);
       }
-      for (const auto& [distance, point] : own.places) {
-        *chosen++ = point;
-        *distances++ = distance;
-      }
+      out.write(own.places);
     }
   }
 
@@ -167,7 +165,7 @@ class Cells {
 
   struct Visit {
     Index row;
-    T distance;  // from the middle of the cell
+    T distance;  // from the center of the cell
   };
 
   // Whether all points of a cell are farther from the query than `limit`, up to rounding.
@@ -196,7 +194,7 @@ class Cells {
   }
 
   Index width_, n_points_;
-  PackedPoints<T> middles_, members_;
+  PackedPoints<T> centers_, members_;
   std::vector<Index> starts_;
   std::vector<T> radii_;
 };

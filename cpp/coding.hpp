@@ -228,10 +228,6 @@ inline void lcc_weights(const double* gram, const double* distances, Index k, do
   }
 }
 
-}  // namespace detail
-
-namespace detail {
-
 // Squared distances of one row to its chosen anchors, and (v_i − x)·(v_j − x) for pairs of them.
 template <class T>
 class LocalGeometry {
@@ -259,10 +255,8 @@ class LocalGeometry {
       return squared_differences(x_.values, width_, start, n, out);
     }
     for (Index j = 0; j < n; ++j) {
-      const double norm = norms_[chosen_[j]];
-      const double distance = own_ - 2 * exact_dot(x_, anchor(chosen_[j]).values) + norm;
-      // Below the rounding error of the sum it is a distance of zero.
-      out[j] = distance > 1e-14 * (own_ + norm) ? distance : 0;
+      const double product = exact_dot(x_, anchor(chosen_[j]).values);
+      out[j] = distance_from_products(own_, norms_[chosen_[j]], product);
     }
   }
 
@@ -329,27 +323,47 @@ inline void code_weights(const CodingOptions& options, const double* squared, do
 
 }  // namespace detail
 
-// Codes rows begin … end-1. `products` holds x·v for these rows (n × m), `half_norms` holds ½ v·v:
-// anchors are ranked by ½ v·v − x·v. Both may be taken about any common origin. `chosen` has room
-// for n_chosen ≥ k anchors a row: its neighbours, and those that come next.
+// What rows are coded by: anchors (m × d), and ½ v·v of each.
 template <class T>
-void encode(const Rows<T>& rows, Index begin, Index end, const T* anchors, Index n_anchors, Index k,
-            Index n_chosen, const T* products, const T* half_norms, const CodingOptions& options,
-            Column* chosen, T* weights, T* distances) {
-  const bool needs_gram = options.coding == Coding::lle || options.coding == Coding::llc ||
-                          options.coding == Coding::lcc;
+struct Coder {
+  const Rows<T>& rows;
+  const T* anchors;
+  Index n_anchors;
+  const T* half_norms;
+  CodingOptions options;
+
+  bool needs_gram() const {
+    return options.coding == Coding::lle || options.coding == Coding::llc ||
+           options.coding == Coding::lcc;
+  }
+};
+
+// Where codes are written: of each row the k nearest anchors and some that come next, n_chosen ≥ k
+// in all, and the weights and squared distances of the k nearest.
+template <class T>
+struct WrittenCodes {
+  Index k, n_chosen;
+  Column* chosen;
+  T* weights;
+  T* distances;
+};
+
+// Codes a range of rows. `products` holds x·v for these rows (n × m): anchors are ranked by
+// ½ v·v − x·v. Both may be taken about any common origin.
+template <class T>
+void encode(const Coder<T>& coder, Range range, const T* products, WrittenCodes<T> out) {
+  const Index n_anchors = coder.n_anchors, k = out.k;
+  const bool needs_gram = coder.needs_gram();
   RowBuffer<T> buffer;
-  detail::LocalGeometry<T> geometry(anchors, n_anchors, rows.width(), k);
-  detail::SmallestK<T> nearest(n_anchors, n_chosen);
+  detail::LocalGeometry<T> geometry(coder.anchors, n_anchors, coder.rows.width(), k);
+  detail::SmallestK<T> nearest(n_anchors, out.n_chosen);
   std::vector<T> keys(n_anchors);
   std::vector<double> squared(k), gamma(k), scratch(k), gram(needs_gram ? k * k : 0);
-  std::vector<Column> order(n_chosen);
-  for (Index row = begin; row < end; ++row) {
-    const T* row_products = products + (row - begin) * n_anchors;
-    for (Index j = 0; j < n_anchors; ++j) keys[j] = half_norms[j] - row_products[j];
+  std::vector<Column> order(out.n_chosen);
+  for (Index row = range.begin; row < range.end; ++row, products += n_anchors) {
+    for (Index j = 0; j < n_anchors; ++j) keys[j] = coder.half_norms[j] - products[j];
     nearest.select(keys.data(), order.data());
-
-    geometry.set_row(rows.fetch(row, buffer), order.data());
+    geometry.set_row(coder.rows.fetch(row, buffer), order.data());
     geometry.squared_distances(k, squared.data());
     // The ranking may be off in the last digits: sort by the distances that count.
     for (Index j = 1; j < k; ++j)
@@ -358,11 +372,12 @@ void encode(const Rows<T>& rows, Index begin, Index end, const T* anchors, Index
         std::swap(order[i], order[i - 1]);
       }
     if (needs_gram) geometry.fill_gram(squared.data(), gram.data());
-    detail::code_weights(options, squared.data(), gram.data(), k, gamma.data(), scratch.data());
-    chosen = std::copy(order.begin(), order.end(), chosen);
+    detail::code_weights(coder.options, squared.data(), gram.data(), k, gamma.data(),
+                         scratch.data());
+    out.chosen = std::copy(order.begin(), order.end(), out.chosen);
     for (Index j = 0; j < k; ++j) {
-      *weights++ = static_cast<T>(gamma[j]);
-      *distances++ = static_cast<T>(squared[j]);
+      *out.weights++ = static_cast<T>(gamma[j]);
+      *out.distances++ = static_cast<T>(squared[j]);
     }
   }
 }

@@ -32,33 +32,13 @@ struct DualProblem {
   const T* squared_norms;  // ‖z_i‖²
   Index n_columns;
   Loss loss;
+  bool crammer_singer;
+
+  // Columns that are optimised together share a report and bounds.
+  Index n_groups() const { return crammer_singer ? 1 : n_columns; }
 };
 
-// What changes.
-template <class T>
-struct DualState {
-  T* weights;            // m × c × (p+1)
-  T* alpha;              // N × c
-  std::uint8_t* active;  // N × c
-};
-
-// How many visits ahead memory is asked for.
-constexpr Index visits_ahead = 32;
-
-template <class T>
-void prefetch_visit(const DualProblem<T>& problem, const DualState<T>& state, const Index* order,
-                    Index visit, Index n_visits) {
-  if (visit + visits_ahead >= n_visits) return;
-  const Index row = order[visit + visits_ahead];
-  problem.lifted.prefetch_row(row);
-  prefetch(state.alpha + row * problem.n_columns);
-  prefetch(state.active + row * problem.n_columns);
-  prefetch(problem.target + row);
-  prefetch(problem.costs + row);
-  prefetch(problem.squared_norms + row);
-}
-
-// What an epoch tells about a column: the duality gap as seen at the visits, the growth of D, and
+// What an epoch reports of a column: the duality gap as seen at the visits, the growth of D, and
 // the range of the projected gradients.
 struct ColumnReport {
   double gap = 0;
@@ -67,18 +47,20 @@ struct ColumnReport {
   double smallest = std::numeric_limits<double>::infinity();
 };
 
-// A thread's own copy of some columns' reports, given back at the end: written in place at every
-// visit, those of neighbouring columns would wander between two threads' caches.
+// A thread's own copy of some columns' reports, written back at the end: written in place at every
+// visit, those of adjacent columns would move between two threads' caches.
 class OwnReports {
  public:
-  OwnReports(ColumnReport* told, Index begin, Index end)
-      : told_(told + begin), begin_(begin), own_(told + begin, told + end) {}
+  OwnReports(ColumnReport* reports, Range columns)
+      : reports_(reports + columns.begin),
+        begin_(columns.begin),
+        own_(reports + columns.begin, reports + columns.end) {}
   OwnReports(const OwnReports&) = delete;
-  ~OwnReports() { std::copy(own_.begin(), own_.end(), told_); }
+  ~OwnReports() { std::copy(own_.begin(), own_.end(), reports_); }
   ColumnReport& operator[](Index column) { return own_[column - begin_]; }
 
  private:
-  ColumnReport* told_;
+  ColumnReport* reports_;
   Index begin_;
   std::vector<ColumnReport> own_;
 };
@@ -95,6 +77,29 @@ struct ShrinkBounds {
   }
 };
 
+// What changes, and the bounds of each group of columns.
+template <class T>
+struct DualState {
+  const DualProblem<T>& problem;
+  T* weights;            // m × c × (p+1)
+  T* alpha;              // N × c
+  std::uint8_t* active;  // N × c
+  const ShrinkBounds* bounds;
+
+  // Asks for the memory of a row that is visited soon.
+  void prefetch_visit(Visits visits, Index visit) const {
+    constexpr Index visits_ahead = 32;
+    if (visit + visits_ahead >= visits.size) return;
+    const Index row = visits[visit + visits_ahead];
+    problem.lifted.prefetch_row(row);
+    prefetch(alpha + row * problem.n_columns);
+    prefetch(active + row * problem.n_columns);
+    prefetch(problem.target + row);
+    prefetch(problem.costs + row);
+    prefetch(problem.squared_norms + row);
+  }
+};
+
 namespace detail {
 
 inline double projected_gradient(Loss loss, double alpha, double cost, double gradient) {
@@ -103,8 +108,8 @@ inline double projected_gradient(Loss loss, double alpha, double cost, double gr
   return gradient;
 }
 
-// The best value of one variable, given its row's margin; tells what was seen, and switches the
-// variable off where it rests beyond the bounds.
+// The best value of one variable, given its row's margin; reports the gap and the gradient, and
+// switches the variable off where it is beyond the bounds.
 template <class T>
 HYPERLOCAL_INLINE T next_alpha(Loss loss, T alpha, double margin, double q, double cost,
                                const ShrinkBounds& bounds, std::uint8_t& active,
@@ -127,69 +132,59 @@ HYPERLOCAL_INLINE T next_alpha(Loss loss, T alpha, double margin, double q, doub
 }
 
 template <class T>
-HYPERLOCAL_INLINE void visit_variable(const DualProblem<T>& problem, DualState<T>& state, Index row,
-                                      const RowView<T>& x, Index column, const ShrinkBounds& bounds,
+HYPERLOCAL_INLINE void visit_variable(const DualProblem<T>& problem, const DualState<T>& state,
+                                      Index row, const RowView<T>& x, Index column,
                                       ColumnReport& report) {
   const Index variable = row * problem.n_columns + column;
   const T label = problem.target[row] == column ? 1 : -1;
   const T alpha = state.alpha[variable];
   const double margin =
       double(label) * double(problem.lifted.dot(row, x, state.weights, problem.n_columns, column));
-  const T next = next_alpha(problem.loss, alpha, margin, problem.squared_norms[row],
-                            problem.costs[row], bounds, state.active[variable], report);
+  const T next =
+      next_alpha(problem.loss, alpha, margin, problem.squared_norms[row], problem.costs[row],
+                 state.bounds[column], state.active[variable], report);
   if (next == alpha) return;
   state.alpha[variable] = next;
   problem.lifted.axpy(row, x, label * (next - alpha), state.weights, problem.n_columns, column);
 }
 
-}  // namespace detail
-
-namespace detail {
-
 template <class T>
-HYPERLOCAL_INLINE void visit_rows(const DualProblem<T>& problem, DualState<T>& state,
-                                  const Index* order, Index n_visits, Index column_begin,
-                                  Index column_end, const ShrinkBounds* bounds,
-                                  ColumnReport* told) {
+HYPERLOCAL_INLINE void visit_rows(const DualProblem<T>& problem, const DualState<T>& state,
+                                  Visits visits, Range columns, ColumnReport* all_reports) {
   RowBuffer<T> buffer;
-  OwnReports reports(told, column_begin, column_end);
-  for (Index visit = 0; visit < n_visits; ++visit) {
-    prefetch_visit(problem, state, order, visit, n_visits);
-    const Index row = order[visit];
+  OwnReports reports(all_reports, columns);
+  for (Index visit = 0; visit < visits.size; ++visit) {
+    state.prefetch_visit(visits, visit);
+    const Index row = visits[visit];
     const std::uint8_t* active = state.active + row * problem.n_columns;
-    Index column = column_begin;
-    while (column < column_end && !active[column]) ++column;
-    if (column == column_end) continue;
+    Index column = columns.begin;
+    while (column < columns.end && !active[column]) ++column;
+    if (column == columns.end) continue;
     const RowView<T> x = problem.lifted.fetch(row, buffer);
-    for (; column < column_end; ++column)
-      if (active[column])
-        visit_variable(problem, state, row, x, column, bounds[column], reports[column]);
+    for (; column < columns.end; ++column)
+      if (active[column]) visit_variable(problem, state, row, x, column, reports[column]);
   }
 }
 
-}  // namespace detail
-
-// Visits the rows in `order`; `bounds` and `reports` hold one entry per column of weights. Two
-// classes get code of their own, which knows that there is one column: a fifth faster.
+// One-vs-rest. Two classes get code of their own, which knows that there is one column: a fifth
+// faster.
 template <class T>
-void dual_epoch(const DualProblem<T>& problem, DualState<T> state, const Index* order,
-                Index n_visits, Index column_begin, Index column_end, const ShrinkBounds* bounds,
-                ColumnReport* reports) {
-  if (problem.n_columns == 1 && column_begin < column_end) {
-    const DualProblem<T> single{
-        problem.lifted, problem.target, problem.costs, problem.squared_norms, 1, problem.loss};
-    detail::visit_rows(single, state, order, n_visits, 0, 1, bounds, reports);
+void one_vs_rest_epoch(const DualState<T>& state, Visits visits, Range columns,
+                       ColumnReport* reports) {
+  if (state.problem.n_columns == 1 && columns.size() == 1) {
+    DualProblem<T> single = state.problem;
+    single.n_columns = 1;
+    visit_rows(single, state, visits, {0, 1}, reports);
   } else {
-    detail::visit_rows(problem, state, order, n_visits, column_begin, column_end, bounds, reports);
+    visit_rows(state.problem, state, visits, columns, reports);
   }
 }
 
-// The full check: from the scores of rows begin … end-1 under the present weights, the sum of
-// losses and the exact gap per column; decides anew which variables are active.
 template <class T>
-void dual_check(const DualProblem<T>& problem, DualState<T> state, Index begin, Index end,
-                const T* scores, const ShrinkBounds* bounds, double* losses, double* gaps) {
-  for (Index row = begin; row < end; ++row) {
+void one_vs_rest_check(const DualState<T>& state, Range range, const T* scores, double* losses,
+                       double* gaps) {
+  const DualProblem<T>& problem = state.problem;
+  for (Index row = range.begin; row < range.end; ++row) {
     for (Index column = 0; column < problem.n_columns; ++column) {
       const Index variable = row * problem.n_columns + column;
       const double label = problem.target[row] == column ? 1 : -1;
@@ -199,20 +194,18 @@ void dual_check(const DualProblem<T>& problem, DualState<T> state, Index begin, 
       losses[column] += cost * loss_value(problem.loss, margin);
       gaps[column] += gap_share(problem.loss, alpha, margin, cost);
       const double gradient = dual_gradient(problem.loss, alpha, margin, cost);
-      state.active[variable] = !bounds[column].exclude(problem.loss, alpha, cost, gradient);
+      state.active[variable] = !state.bounds[column].exclude(problem.loss, alpha, cost, gradient);
     }
   }
 }
 
-namespace detail {
-
-// The margin of a row: how far its true class leads the best rival.
+// The margin of a row: how far the score of its class exceeds that of the best rival.
 template <class T>
 double lead(const T* scores, Index n_columns, Index truth) {
-  double best_rival = -std::numeric_limits<double>::infinity();
+  double best = -std::numeric_limits<double>::infinity();
   for (Index r = 0; r < n_columns; ++r)
-    if (r != truth) best_rival = std::max(best_rival, double(scores[r]));
-  return double(scores[truth]) - best_rival;
+    if (r != truth) best = std::max(best, double(scores[r]));
+  return double(scores[truth]) - best;
 }
 
 // C_i ℓ(lead) + Σ_r a_r s_r + C_i ℓ*(−a_y/C_i): the row's share of the duality gap.
@@ -299,22 +292,23 @@ struct CrammerSingerRow {
       : scores(n_columns), g(n_columns), solution(n_columns), ranking(n_columns), next(n_columns) {}
 
   // From the scores: the best values of the row's variables, into `next`. False if they may stay.
-  bool advance(const DualProblem<T>& problem, Index row, double q, const T* a, std::uint8_t* active,
-               const ShrinkBounds& bounds, ColumnReport& report) {
+  bool advance(const DualState<T>& state, Index row, double q, ColumnReport& report) {
+    const DualProblem<T>& problem = state.problem;
     const Index n_columns = problem.n_columns, truth = problem.target[row];
+    const T* a = state.alpha + row * n_columns;
     const Loss loss = problem.loss;
     const double cost = problem.costs[row];
     std::copy_n(a, n_columns, next.data());
     report.gap += detail::crammer_singer_gap(loss, a, scores.data(), n_columns, truth, cost);
-    if (detail::crammer_singer_exclude(bounds, a, scores.data(), n_columns, truth)) {
-      std::fill_n(active, n_columns, std::uint8_t(0));
+    if (detail::crammer_singer_exclude(*state.bounds, a, scores.data(), n_columns, truth)) {
+      std::fill_n(state.active + row * n_columns, n_columns, std::uint8_t(0));
       return false;
     }
     const double violation =
         detail::crammer_singer_violation(loss, a, scores.data(), n_columns, truth, cost);
     report.largest = std::max(report.largest, violation);
     if (violation <= 0) return false;
-    // A row of zeros still has a best answer; the floor keeps its differences of g visible.
+    // A row of zeros still has an optimum; the floor keeps differences of its g above rounding.
     q = std::max(q, 1e-12);
     const double extra = loss == Loss::squared_hinge ? 1 / (2 * cost) : 0;
     for (Index r = 0; r < n_columns; ++r)
@@ -333,24 +327,25 @@ struct CrammerSingerRow {
   }
 };
 
-// One epoch of Crammer–Singer; all columns of a row are one block. Only reports[0] is used.
+namespace detail {
+
+// All columns of a row are one block.
 template <class T>
-void crammer_singer_epoch(const DualProblem<T>& problem, DualState<T> state, const Index* order,
-                          Index n_visits, const ShrinkBounds& bounds, ColumnReport& report) {
+void crammer_singer_epoch(const DualState<T>& state, Visits visits, ColumnReport& report) {
+  const DualProblem<T>& problem = state.problem;
   const Index n_columns = problem.n_columns;
   RowBuffer<T> buffer;
   CrammerSingerRow<T> visited(n_columns);
-  for (Index visit = 0; visit < n_visits; ++visit) {
-    prefetch_visit(problem, state, order, visit, n_visits);
-    const Index row = order[visit];
+  for (Index visit = 0; visit < visits.size; ++visit) {
+    state.prefetch_visit(visits, visit);
+    const Index row = visits[visit];
     std::uint8_t* active = state.active + row * n_columns;
     if (!active[0]) continue;
     const RowView<T> x = problem.lifted.fetch(row, buffer);
     T* a = state.alpha + row * n_columns;
     for (Index r = 0; r < n_columns; ++r)
       visited.scores[r] = problem.lifted.dot(row, x, state.weights, n_columns, r);
-    if (!visited.advance(problem, row, problem.squared_norms[row], a, active, bounds, report))
-      continue;
+    if (!visited.advance(state, row, problem.squared_norms[row], report)) continue;
     for (Index r = 0; r < n_columns; ++r) {
       const T step = visited.next[r] - a[r];
       if (step == 0) continue;
@@ -360,20 +355,44 @@ void crammer_singer_epoch(const DualProblem<T>& problem, DualState<T> state, con
   }
 }
 
-// The full check for Crammer–Singer; a row is switched on or off as a whole.
+// A row is switched on or off as a whole.
 template <class T>
-void crammer_singer_check(const DualProblem<T>& problem, DualState<T> state, Index begin, Index end,
-                          const T* scores, const ShrinkBounds& bounds, double& loss, double& gap) {
+void crammer_singer_check(const DualState<T>& state, Range range, const T* scores, double& loss,
+                          double& gap) {
+  const DualProblem<T>& problem = state.problem;
   const Index n_columns = problem.n_columns;
-  for (Index row = begin; row < end; ++row, scores += n_columns) {
+  for (Index row = range.begin; row < range.end; ++row, scores += n_columns) {
     const T* a = state.alpha + row * n_columns;
     const Index truth = problem.target[row];
     const double cost = problem.costs[row];
-    loss += cost * loss_value(problem.loss, detail::lead(scores, n_columns, truth));
-    gap += detail::crammer_singer_gap(problem.loss, a, scores, n_columns, truth, cost);
-    const bool active = !detail::crammer_singer_exclude(bounds, a, scores, n_columns, truth);
+    loss += cost * loss_value(problem.loss, lead(scores, n_columns, truth));
+    gap += crammer_singer_gap(problem.loss, a, scores, n_columns, truth, cost);
+    const bool active = !crammer_singer_exclude(*state.bounds, a, scores, n_columns, truth);
     std::fill_n(state.active + row * n_columns, n_columns, std::uint8_t(active));
   }
+}
+
+}  // namespace detail
+
+// Visits rows; `reports` holds one entry per group. Crammer–Singer takes all columns.
+template <class T>
+void dual_epoch(const DualState<T>& state, Visits visits, Range columns, ColumnReport* reports) {
+  if (columns.size() == 0) return;
+  if (state.problem.crammer_singer)
+    detail::crammer_singer_epoch(state, visits, *reports);
+  else
+    detail::one_vs_rest_epoch(state, visits, columns, reports);
+}
+
+// The full check: from the scores of a range of rows under the present weights, the sum of losses
+// and the exact gap per group; decides anew which variables are active.
+template <class T>
+void dual_check(const DualState<T>& state, Range range, const T* scores, double* losses,
+                double* gaps) {
+  if (state.problem.crammer_singer)
+    detail::crammer_singer_check(state, range, scores, *losses, *gaps);
+  else
+    detail::one_vs_rest_check(state, range, scores, losses, gaps);
 }
 
 }  // namespace hyperlocal

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "losses.hpp"
 #include "rows.hpp"
 #include "simd.hpp"
 
@@ -114,7 +115,7 @@ struct LatentProblem {
   const Rows<T>& rows;
   const Column* target;  // class of each row
   const T* costs;        // weights of rows, one on average
-  LatentShape shape;
+  Index n_models;
   LatentNorm norm;
   double alpha;
 };
@@ -190,13 +191,12 @@ void add_outer(const RowView<T>& x, Index n_features, const T* beta, Index strid
 
 }  // namespace detail
 
-// Visits the rows in `order`; returns the sum of weighted losses before each step. The weights are
+// Visits rows; returns the sum of weighted losses before each step. The weights are
 // kept as scale · V in between, so that their decay costs nothing.
 template <class T>
-double latent_epoch(const LatentProblem<T>& problem, const LatentSchedule& schedule,
-                    const Index* order, Index n_visits, std::uint64_t seed, const T* held,
-                    T* weights) {
-  const LatentShape& shape = problem.shape;
+double latent_epoch(const LatentProblem<T>& problem, const LatentShape& shape,
+                    const LatentSchedule& schedule, Visits visits, std::uint64_t seed,
+                    const T* held, T* weights) {
   const Index n_features = problem.rows.width(), width = shape.width();
   RowBuffer<T> buffer;
   std::vector<T> z(width), scores(shape.n_classes), beta(shape.stride, T(0));
@@ -220,17 +220,15 @@ double latent_epoch(const LatentProblem<T>& problem, const LatentSchedule& sched
     else
       detail::random_gate(shape.n_models, problem.norm, random, beta.data());
   };
-  for (Index visit = 0; visit < n_visits; ++visit) {
-    if (visit + 6 < n_visits) problem.rows.prefetch_row(order[visit + 6]);
-    const Index row = order[visit];
+  for (Index visit = 0; visit < visits.size; ++visit) {
+    if (visit + 6 < visits.size) problem.rows.prefetch_row(visits[visit + 6]);
+    const Index row = visits[visit];
     const RowView<T> x = problem.rows.fetch(row, buffer);
     detail::latent_products(x, n_features, weights, width, width, z.data());
     for (Index c = 0; c < shape.n_classes; ++c)
       scores[c] = latent_score(z.data() + c * shape.stride, shape.n_models, problem.norm);
     const Index truth = problem.target[row];
-    Index rival = truth == 0 ? 1 : 0;
-    for (Index c = 0; c < shape.n_classes; ++c)
-      if (c != truth && scores[c] > scores[rival]) rival = c;
+    const Index rival = best_rival(scores.data(), shape.n_classes, truth);
     const double slack = 1 - scale * (double(scores[truth]) - double(scores[rival]));
     const double rate =
         schedule.step * (1 - (schedule.first_visit + double(visit)) / schedule.n_visits);

@@ -6,8 +6,8 @@
 // which needs one horizontal sum per class instead of k.
 //
 // Biases come in two schemes. Local: each anchor has its own, the lifted row is γ ⊗ [φ; B]. Shared:
-// there is one for all anchors, whatever the gate says; the lifted row is [γ ⊗ φ; B]. Its weight is
-// kept in the bias slot of anchor 0, and those of the other anchors stay zero.
+// there is one for all anchors, whatever the codes; the lifted row is [γ ⊗ φ; B]. Its weight is
+// stored in the bias slot of anchor 0, and those of the other anchors stay zero.
 #pragma once
 
 #include "rows.hpp"
@@ -29,15 +29,16 @@ struct Codes {
 template <class T>
 class Lifted {
  public:
-  Lifted(Rows<T> rows, Codes<T> codes, T bias, bool shared_bias = false)
+  Lifted(const Rows<T>& rows, const Codes<T>& codes, Index n_anchors, T bias, bool shared_bias)
       : rows_(rows),
         codes_(codes),
+        n_anchors_(n_anchors),
         bias_(shared_bias ? T(0) : bias),
         shared_(shared_bias ? bias : T(0)) {}
 
   const Rows<T>& rows() const { return rows_; }
   const Codes<T>& codes() const { return codes_; }
-  T bias() const { return bias_; }
+  Index n_anchors() const { return n_anchors_; }
   Index n_rows() const { return rows_.n_rows(); }
   Index block_width() const { return rows_.width() + 1; }
   HYPERLOCAL_INLINE RowView<T> fetch(Index row, RowBuffer<T>& buffer) const {
@@ -66,10 +67,9 @@ class Lifted {
     return sum;
   }
 
-  // Each anchor's own answer, W_jc · [φ_i; B].
+  // Each anchor's own score, W_jc · [φ_i; B].
   HYPERLOCAL_INLINE void local_dots(Index row, const RowView<T>& x, const T* weights,
                                     Index n_classes, Index cls, T* out) const {
-    constexpr T whole = 1;
     const Column* anchors = codes_.anchors_of(row);
     const auto start = [&](Index j) {
       return weights + (anchors[j] * n_classes + cls) * block_width();
@@ -79,10 +79,7 @@ class Lifted {
       const T* blocks[4] = {start(j), start(j + 1), start(j + 2), start(j + 3)};
       dots_of_four(x.values, x.size, bias_, blocks, out + j);
     }
-    for (; j < codes_.k; ++j) {
-      const T* block = start(j);
-      out[j] = dot_dense_or_sparse<1>(x, &block, &whole);
-    }
+    for (; j < codes_.k; ++j) out[j] = affine_dot(x, bias_, start(j), block_width());
   }
 
   // W_c += step · lifted_i.
@@ -102,13 +99,7 @@ class Lifted {
     for (Index j = 0; j < codes_.k; ++j) {
       const T scale = scale_of(j);
       if (scale == 0) continue;
-      T* w = weights + (anchors[j] * n_classes + cls) * width;
-      if (x.is_dense()) {
-        add_scaled(x.values, x.size, scale, w);
-      } else {
-        for (Index v = 0; v < x.size; ++v) w[x.columns[v]] += scale * x.values[v];
-      }
-      w[width - 1] += scale * bias_;
+      affine_add(x, bias_, scale, weights + (anchors[j] * n_classes + cls) * width, width);
     }
   }
 
@@ -122,7 +113,7 @@ class Lifted {
   }
 
  private:
-  // Where the shared bias of a class is kept.
+  // Where the shared bias of a class is stored.
   Index shared_slot(Index cls) const { return (cls + 1) * block_width() - 1; }
 
   // The share of anchors j … j+n-1 in `dot`.
@@ -133,86 +124,52 @@ class Lifted {
     const T* blocks[n];
     for (int i = 0; i < n; ++i)
       blocks[i] = weights + (anchors[i] * n_classes + cls) * block_width();
-    return dot_dense_or_sparse<n>(x, blocks, mix + j);
-  }
-
-  // [φ; B] · Σ_i mix_i blocks_i.
-  template <int n>
-  HYPERLOCAL_INLINE T dot_dense_or_sparse(const RowView<T>& x, const T* const* blocks,
-                                          const T* mix) const {
-    if (x.is_dense()) return mixed_dot<n>(x.values, x.size, bias_, blocks, mix);
+    if (x.is_dense()) return mixed_dot<n>(x.values, x.size, bias_, blocks, mix + j);
     T sum = 0;
-    for (int i = 0; i < n; ++i) {
-      T part = bias_ * blocks[i][block_width() - 1];
-      for (Index v = 0; v < x.size; ++v) part += x.values[v] * blocks[i][x.columns[v]];
-      sum += mix[i] * part;
-    }
+    for (int i = 0; i < n; ++i) sum += mix[j + i] * affine_dot(x, bias_, blocks[i], block_width());
     return sum;
   }
 
   Rows<T> rows_;
   Codes<T> codes_;
+  Index n_anchors_;
   T bias_;
   T shared_;
 };
 
-// scores[i, c] = lifted_i · W_c for rows begin … end-1; `scores` starts at row `begin`.
+// scores[i, c] = lifted_i · W_c for the rows in a range; `scores` starts at its first row.
 template <class T>
-void lifted_scores(const Lifted<T>& lifted, Index begin, Index end, const T* weights,
-                   Index n_classes, T* scores) {
+void lifted_scores(const Lifted<T>& lifted, Range range, const T* weights, Index n_classes,
+                   T* scores) {
   RowBuffer<T> buffer;
-  for (Index row = begin; row < end; ++row) {
+  for (Index row = range.begin; row < range.end; ++row) {
     const RowView<T> x = lifted.fetch(row, buffer);
     for (Index cls = 0; cls < n_classes; ++cls)
       *scores++ = lifted.dot(row, x, weights, n_classes, cls);
   }
 }
 
-// W_c += Σ_i steps[i, c] · lifted_i over classes class_begin … class_end-1.
+// W_c += Σ_i steps[i, c] · lifted_i over a range of classes.
 template <class T>
 void lifted_add(const Lifted<T>& lifted, const T* steps, T* weights, Index n_classes,
-                Index class_begin, Index class_end) {
+                Range classes) {
   RowBuffer<T> buffer;
   for (Index row = 0; row < lifted.n_rows(); ++row) {
     const T* row_steps = steps + row * n_classes;
     bool any = false;
-    for (Index cls = class_begin; cls < class_end; ++cls) any |= row_steps[cls] != 0;
+    for (Index cls = classes.begin; cls < classes.end; ++cls) any |= row_steps[cls] != 0;
     if (!any) continue;
     const RowView<T> x = lifted.fetch(row, buffer);
-    for (Index cls = class_begin; cls < class_end; ++cls)
+    for (Index cls = classes.begin; cls < classes.end; ++cls)
       if (row_steps[cls] != 0) lifted.axpy(row, x, row_steps[cls], weights, n_classes, cls);
   }
 }
 
 template <class T>
-void lifted_squared_norms(const Lifted<T>& lifted, Index begin, Index end, T* norms) {
+void lifted_squared_norms(const Lifted<T>& lifted, Range range, T* norms) {
   RowBuffer<T> buffer;
-  for (Index row = begin; row < end; ++row)
+  for (Index row = range.begin; row < range.end; ++row)
     *norms++ = static_cast<T>(lifted.squared_norm(row, lifted.fetch(row, buffer)));
-}
-
-// ‖φ_i‖² for rows begin … end-1.
-template <class T>
-void row_squared_norms(const Rows<T>& rows, Index begin, Index end, T* norms) {
-  RowBuffer<T> buffer;
-  for (Index row = begin; row < end; ++row)
-    *norms++ = static_cast<T>(squared_norm(rows.fetch(row, buffer)));
-}
-
-// The chosen rows φ_i, dense, one below the other; sparse rows are filled up with zeros.
-template <class T>
-void gather_rows(const Rows<T>& rows, const Index* chosen, Index n_chosen, T* out) {
-  RowBuffer<T> buffer;
-  const Index width = rows.width();
-  for (Index n = 0; n < n_chosen; ++n, out += width) {
-    const RowView<T> x = rows.fetch(chosen[n], buffer);
-    if (x.is_dense()) {
-      for (Index v = 0; v < width; ++v) out[v] = x.values[v];
-    } else {
-      for (Index v = 0; v < width; ++v) out[v] = 0;
-      for (Index v = 0; v < x.size; ++v) out[x.columns[v]] = x.values[v];
-    }
-  }
 }
 
 }  // namespace hyperlocal

@@ -30,15 +30,16 @@ struct Routing {
   bool hard;
 };
 
-// Labels and weights of rows, as one tree sees them: its first column is `first_column`.
 template <class T>
-struct TreeTargets {
+struct TreeProblem {
+  const Rows<T>& rows;
   const Column* target;  // the column in which a row is positive, -1 for none
   const T* costs;        // weights of rows, one on average
-  Index first_column;
+  Index depth;
+  double alpha;
 };
 
-// What a run of batches tells.
+// What a run of batches reports.
 struct TreeReport {
   double loss;        // Σ of weighted hinge losses before each step
   double projection;  // Σ P|θ·x| over inner nodes
@@ -102,11 +103,11 @@ class TreeBatch {
         pulls_(shape.n_vectors() * kBatch),
         loss_pulls_(shape.n_columns * kBatch) {}
 
-  void load(const Rows<T>& rows, const Index* order, Index count) {
-    x_.load(rows, count, [order](Index i) { return order[i]; });
+  void load(const Rows<T>& rows, Visits batch) {
+    x_.load(rows, batch.size, [batch](Index i) { return batch[i]; });
     if (x_.dense() == nullptr) return;
     transposed_.assign(static_cast<std::size_t>(shape_.stride * kBatch), T(0));
-    for (Index i = 0; i < count; ++i)
+    for (Index i = 0; i < batch.size; ++i)
       for (Index v = 0; v < shape_.stride; ++v)
         transposed_[v * kBatch + i] = x_.dense()[i * shape_.stride + v];
   }
@@ -122,19 +123,20 @@ class TreeBatch {
 
   T score(Index column, Index i) const { return subtree_[column * kBatch + i]; }
 
-  // Pulls of the mean hinge loss at the scores.
-  void compare(const TreeTargets<T>& targets, const Index* order, TreeReport& report) {
+  // Pulls of the mean hinge loss at the scores; the tree's columns begin at `first_column`.
+  void compare(const TreeProblem<T>& problem, Visits batch, Index first_column,
+               TreeReport& report) {
     for (Index column = 0; column < shape_.n_columns; ++column)
       for (Index i = 0; i < kBatch; ++i) {
         T& pull = loss_pulls_[column * kBatch + i];
         pull = 0;
         if (i >= x_.size()) continue;
-        const Index row = order[i];
-        const T label = targets.target[row] == targets.first_column + column ? T(1) : T(-1);
+        const Index row = batch[i];
+        const T label = problem.target[row] == first_column + column ? T(1) : T(-1);
         const T slack = T(1) - label * score(column, i);
         if (!(slack > 0)) continue;
-        report.loss += double(targets.costs[row]) * double(slack);
-        pull = -label * targets.costs[row] / static_cast<T>(x_.size());
+        report.loss += double(problem.costs[row]) * double(slack);
+        pull = -label * problem.costs[row] / static_cast<T>(x_.size());
       }
   }
 
@@ -279,9 +281,11 @@ class TreeBatch {
   std::vector<T> reach_, products_, subtree_, pulls_, loss_pulls_;
 };
 
-// Adam's state: averages of gradients and of their squares, shaped like the nodes.
+// The nodes of a tree, and Adam's averages of gradients and of their squares.
 template <class T>
-struct AdamState {
+struct TreeState {
+  TreeShape shape;
+  T* nodes;
   T* mean;
   T* square;
 };
@@ -303,26 +307,26 @@ void adam_step(const T* gradient, Index size, double rate, T* mean, T* square, T
 
 }  // namespace detail
 
-// Visits the rows in `order`, a batch at a time; batch b takes a step of rates[b], in which Adam's
-// correction for a young average is contained.
+// Visits rows, a batch at a time; batch b takes a step of rates[b], in which Adam's correction for
+// its first steps is contained.
 template <class T>
-TreeReport tree_epoch(const Rows<T>& rows, const TreeTargets<T>& targets, const TreeShape& shape,
-                      T* nodes, const AdamState<T>& adam, double alpha, const Routing& routing,
-                      const double* rates, const Index* order, Index n_visits) {
+TreeReport tree_epoch(const TreeProblem<T>& problem, const TreeState<T>& state, Index first_column,
+                      const Routing& routing, const double* rates, Visits visits) {
+  const TreeShape& shape = state.shape;
   TreeBatch<T> batch(shape);
   TreeReport report{};
   std::vector<T> gradient(static_cast<std::size_t>(shape.block()));
-  for (Index begin = 0; begin < n_visits; begin += detail::tree_batch, ++rates) {
-    const Index count = std::min(detail::tree_batch, n_visits - begin);
-    batch.load(rows, order + begin, count);
-    batch.forward(nodes, routing, report);
-    batch.compare(targets, order + begin, report);
+  for (Index begin = 0; begin < visits.size; begin += detail::tree_batch, ++rates) {
+    const Visits rows = visits.from(begin, std::min(detail::tree_batch, visits.size - begin));
+    batch.load(problem.rows, rows);
+    batch.forward(state.nodes, routing, report);
+    batch.compare(problem, rows, first_column, report);
     for (Index node = 0; node < shape.n_nodes(); ++node) {
-      batch.gradient(nodes, node, static_cast<T>(alpha), gradient.data());
+      batch.gradient(state.nodes, node, static_cast<T>(problem.alpha), gradient.data());
       const Index skip = batch.learns_route(node) ? 0 : shape.stride;
       const Index start = node * shape.block() + skip;
-      detail::adam_step(gradient.data() + skip, shape.block() - skip, *rates, adam.mean + start,
-                        adam.square + start, nodes + start);
+      detail::adam_step(gradient.data() + skip, shape.block() - skip, *rates, state.mean + start,
+                        state.square + start, state.nodes + start);
     }
   }
   return report;
@@ -330,17 +334,17 @@ TreeReport tree_epoch(const Rows<T>& rows, const TreeTargets<T>& targets, const 
 
 // Gradient and scores (rows, columns) of one batch: what `tree_epoch` steps along.
 template <class T>
-TreeReport tree_gradient(const Rows<T>& rows, const TreeTargets<T>& targets, const TreeShape& shape,
-                         const T* nodes, double alpha, const Routing& routing, const Index* order,
-                         Index n_visits, T* gradient, T* scores) {
+TreeReport tree_gradient(const TreeProblem<T>& problem, const TreeShape& shape, const T* nodes,
+                         Index first_column, const Routing& routing, Visits rows, T* gradient,
+                         T* scores) {
   TreeBatch<T> batch(shape);
   TreeReport report{};
-  batch.load(rows, order, n_visits);
+  batch.load(problem.rows, rows);
   batch.forward(nodes, routing, report);
-  batch.compare(targets, order, report);
+  batch.compare(problem, rows, first_column, report);
   for (Index node = 0; node < shape.n_nodes(); ++node)
-    batch.gradient(nodes, node, static_cast<T>(alpha), gradient + node * shape.block());
-  for (Index i = 0; i < n_visits; ++i)
+    batch.gradient(nodes, node, static_cast<T>(problem.alpha), gradient + node * shape.block());
+  for (Index i = 0; i < rows.size; ++i)
     for (Index column = 0; column < shape.n_columns; ++column)
       scores[i * shape.n_columns + column] = batch.score(column, i);
   return report;

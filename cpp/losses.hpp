@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 namespace hyperlocal {
 
@@ -42,6 +43,35 @@ inline double loss_pull(Loss loss, double margin) {
       return 1 / (1 + std::exp(margin));
   }
   return 0;
+}
+
+// The class with the largest score besides the true one.
+template <class T>
+std::int64_t best_rival(const T* scores, std::int64_t n_classes, std::int64_t truth) {
+  std::int64_t rival = truth == 0 ? 1 : 0;
+  for (std::int64_t c = 0; c < n_classes; ++c)
+    if (c != truth && scores[c] > scores[rival]) rival = c;
+  return rival;
+}
+
+// pulls[c] = −∂ℓ/∂f_c of one row, for columns begin … end-1 of one-vs-rest.
+template <class T>
+void one_vs_rest_pulls(Loss loss, const T* scores, std::int64_t begin, std::int64_t end,
+                       std::int64_t truth, T* pulls) {
+  for (std::int64_t c = begin; c < end; ++c) {
+    const double label = c == truth ? 1 : -1;
+    pulls[c] = static_cast<T>(label * loss_pull(loss, label * double(scores[c])));
+  }
+}
+
+// The same for Crammer–Singer: the true class and its best rival have opposite ones.
+template <class T>
+void crammer_singer_pulls(Loss loss, const T* scores, std::int64_t n_classes, std::int64_t truth,
+                          T* pulls) {
+  const std::int64_t rival = best_rival(scores, n_classes, truth);
+  std::fill_n(pulls, n_classes, T(0));
+  pulls[truth] = static_cast<T>(loss_pull(loss, double(scores[truth]) - double(scores[rival])));
+  pulls[rival] = -pulls[truth];
 }
 
 // C ℓ*(−α/C).

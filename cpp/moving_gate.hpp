@@ -1,12 +1,12 @@
 // The gate as a function of anchors that move.
 //
-// With s_jc = W_jc·[φ; B] the answer of anchor j, the loss L of a row has, for the soft gate,
+// With s_jc = W_jc·[φ; B] the score of anchor j, the loss L of a row has, for the soft gate,
 //     p_j = ∂L/∂γ_j,   ℓ_j = γ_j (p_j − Σ_l γ_l p_l),   ∂L/∂v_j = 2β ℓ_j (x − v_j)
-// (LLC-SAPL, equations 13–16, regrouped). `MovingGate` is that chain; the descents bring p.
+// (LLC-SAPL, equations 13–16, regrouped). `MovingGate` is that chain; the descents compute p.
 //
-// Which k anchors are a row's neighbours is settled between epochs, by `recode_rows`: besides them
-// a row has some anchors in reserve, the next nearest ones when all anchors were searched last, and
-// those that have come nearer take the places of neighbours that have gone away.
+// Which k anchors are a row's neighbors is decided between epochs, by `recode_rows`: besides them a
+// row has some anchors in reserve, the next nearest ones of the last search among all anchors, and
+// those that have come nearer replace neighbors that have moved away.
 #pragma once
 
 #include <algorithm>
@@ -55,12 +55,11 @@ struct MovingGate {
   const Rows<T>& places;  // rows as the gate sees them
   T* anchors;             // m × d
   Index n_anchors;
-  Column* neighbours;  // N × k
-  T* gate;             // N × k, what the lifted rows read
+  Index k;
+  Column* neighbors;   // N × k
+  T* codes;            // N × k, the weights γ that the lifted rows read
   T* squared_norms;    // ‖lifted_i‖²
   const T* row_norms;  // ‖[φ_i; B]‖²
-  Column* reserves;    // N × r, anchors that may become neighbours
-  Index k, n_reserves;
   double beta;
   bool normalize;  // lifted rows of norm one
 
@@ -82,6 +81,10 @@ struct MovingGate {
   // ‖lifted‖² of a row with the codes scale·γ.
   T lifted_norm(Index row, double scale, const double* gamma) const {
     return static_cast<T>(scale * scale * gate_norm(gamma) * double(row_norms[row]));
+  }
+
+  void write_codes(Index row, double scale, const double* gamma) const {
+    for (Index j = 0; j < k; ++j) codes[row * k + j] = static_cast<T>(scale * gamma[j]);
   }
 
   // From p = ∂L/∂(scale·γ) to the coefficients of x − v_j in ∂L/∂v_j, in place.
@@ -118,30 +121,31 @@ struct MovingGate {
   }
 };
 
-// Codes the rows anew by the nearest of their neighbours and reserves. The weights do not follow.
+// Codes the rows anew by the nearest of their neighbors and reserves (N × r, anchors that may
+// become neighbors). The weights do not follow.
 template <class T>
-void recode_rows(const MovingGate<T>& gate, const Index* rows, Index n_rows) {
-  const Index k = gate.k, r = gate.n_reserves;
+void recode_rows(const MovingGate<T>& gate, Visits rows, Column* all_reserves, Index r) {
+  const Index k = gate.k;
   RowBuffer<T> buffer;
   detail::LocalGeometry<T> geometry(gate.anchors, gate.n_anchors, gate.places.width(), k);
   std::vector<double> near(k), far(r), gamma(k);
-  for (Index n = 0; n < n_rows; ++n) {
+  for (Index n = 0; n < rows.size; ++n) {
     const Index row = rows[n];
-    Column *neighbours = gate.neighbours + row * k, *reserves = gate.reserves + row * r;
+    Column *neighbors = gate.neighbors + row * k, *reserves = all_reserves + row * r;
     const RowView<T> place = gate.places.fetch(row, buffer);
-    geometry.set_row(place, neighbours);
+    geometry.set_row(place, neighbors);
     geometry.squared_distances(k, near.data());
     geometry.set_row(place, reserves);
     geometry.squared_distances(r, far.data());
     while (r > 0 && detail::smallest(far) < detail::largest(near)) {  // none changes sides twice
       const auto leaving = std::max_element(near.begin(), near.end());
       const auto coming = std::min_element(far.begin(), far.end());
-      std::swap(neighbours[leaving - near.begin()], reserves[coming - far.begin()]);
+      std::swap(neighbors[leaving - near.begin()], reserves[coming - far.begin()]);
       std::swap(*leaving, *coming);
     }
     const double scale = gate.weigh(row, near.data(), gamma.data());
     gate.squared_norms[row] = gate.lifted_norm(row, scale, gamma.data());
-    for (Index j = 0; j < k; ++j) gate.gate[row * k + j] = static_cast<T>(scale * gamma[j]);
+    gate.write_codes(row, scale, gamma.data());
   }
 }
 

@@ -22,76 +22,81 @@ namespace hyperlocal {
 template <class T>
 class DistanceFrom {
  public:
-  explicit DistanceFrom(const Rows<T>& rows)
-      : rows_(rows), dense_x_(rows.is_dense() ? 0 : static_cast<std::size_t>(rows.width())) {}
+  explicit DistanceFrom(const Rows<T>& rows) : rows_(rows), written_out_(rows) {}
 
   void set(const RowView<T>& x) {
-    if (!rows_.is_dense()) {
-      scatter(T(0));
-      x_ = x;
-      own_ = squared_norm(x);
-      scatter(T(1));
-    }
-    x_ = x;
+    x_ = written_out_.values_of(x);
+    if (!x.is_dense()) own_ = squared_norm(x);
   }
 
   HYPERLOCAL_INLINE T operator()(Index row) {
     const RowView<T> v = rows_.fetch(row, buffer_);
-    if (v.is_dense()) return squared_difference(v.values, x_.values, v.size);
-    const double norm = squared_norm(v);
-    const double distance = own_ - 2 * exact_dot(v, dense_x_.data()) + norm;
-    // Below the rounding error of the sum it is a distance of zero.
-    return static_cast<T>(distance > 1e-14 * (own_ + norm) ? distance : 0);
+    if (v.is_dense()) return squared_difference(v.values, x_, v.size);
+    return static_cast<T>(distance_from_products(own_, squared_norm(v), exact_dot(v, x_)));
   }
 
  private:
-  void scatter(T factor) {
-    for (Index v = 0; v < x_.size; ++v) dense_x_[x_.columns[v]] = factor * x_.values[v];
-  }
-
   const Rows<T>& rows_;
-  std::vector<T> dense_x_;  // sparse rows: x written out
+  WrittenOut<T> written_out_;
   RowBuffer<T> buffer_;
-  RowView<T> x_{nullptr, nullptr, 0, true};
+  const T* x_ = nullptr;
   double own_ = 0;
 };
 
-// The k nearest among each query's own list of rows, in which some may stand twice: nearest first,
-// equal distances by the row's index.
+// Where the k nearest of each query are written, nearest first, equal distances by the index.
 template <class T>
-void nearest_of_lists(const Rows<T>& rows, const Rows<T>& queries, Index begin, Index end,
-                      const Column* lists, Index length, Index k, Column* chosen, T* distances) {
+struct WrittenNeighbors {
+  Index k;
+  Column* chosen;
+  T* distances;
+
+  template <class Pairs>
+  void write(const Pairs& found) {
+    for (Index j = 0; j < k; ++j) {
+      *distances++ = found[j].first;
+      *chosen++ = found[j].second;
+    }
+  }
+};
+
+// The k nearest among each query's own list of rows, in which some may occur twice.
+template <class T>
+void nearest_of_lists(const Rows<T>& rows, const Rows<T>& queries, Range range, const Column* lists,
+                      Index length, WrittenNeighbors<T> out) {
+  const Index k = out.k;
   DistanceFrom<T> distance(rows);
   RowBuffer<T> buffer;
   std::vector<Column> names;
   std::vector<std::pair<T, Column>> found;
-  for (Index row = begin; row < end; ++row, lists += length) {
+  for (Index row = range.begin; row < range.end; ++row, lists += length) {
     names.assign(lists, lists + length);
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
     if (static_cast<Index>(names.size()) < k)
-      throw std::invalid_argument("each list must have k different rows");
+      throw std::invalid_argument("lists must each have k different rows");
     distance.set(queries.fetch(row, buffer));
     found.clear();
     for (const Column name : names) found.push_back({distance(name), name});
     std::partial_sort(found.begin(), found.begin() + k, found.end());
-    for (Index j = 0; j < k; ++j) {
-      *chosen++ = found[j].second;
-      *distances++ = found[j].first;
-    }
+    out.write(found);
   }
 }
 
 template <class T>
 class NearestRows {
  public:
-  NearestRows(Index n_queries, Index k)
-      : k_(k), queries_(static_cast<std::size_t>(n_queries)), n_seen_(0) {
+  // The nearest rows of a range of queries.
+  NearestRows(const Rows<T>& rows, const Rows<T>& queries, Range range, Index k)
+      : rows_(rows),
+        points_(queries),
+        begin_(range.begin),
+        k_(k),
+        queries_(static_cast<std::size_t>(range.size())) {
     for (Query& query : queries_) query.next_cut = first_cut();
   }
 
   Index n_queries() const { return static_cast<Index>(queries_.size()); }
-  Index n_seen() const { return n_seen_; }
+  Index n_left() const { return rows_.n_rows() - n_seen_; }
   Index k() const { return k_; }
 
   // The next n rows: `products` is queries × n, `half_norms` holds their ½ v·v, and `slack` bounds
@@ -106,9 +111,8 @@ class NearestRows {
 
   // Measures what is left, and writes the k nearest, nearest first. All rows that were not measured
   // have keys above `bounds`.
-  void finish(const Rows<T>& rows, const Rows<T>& queries, Index begin, Column* chosen,
-              T* distances, T* bounds) {
-    DistanceFrom<T> distance(rows);
+  void finish(WrittenNeighbors<T> out, T* bounds) {
+    DistanceFrom<T> distance(rows_);
     RowBuffer<T> buffer;
     for (Index q = 0; q < n_queries(); ++q) {
       std::vector<Candidate>& found = queries_[q].found;
@@ -118,14 +122,11 @@ class NearestRows {
       cut(queries_[q]);
       found.resize(queries_[q].n_found);
       bounds[q] = queries_[q].bound;
-      distance.set(queries.fetch(begin + q, buffer));
+      distance.set(points_.fetch(begin_ + q, buffer));
       for (Candidate& candidate : found) candidate.first = distance(candidate.second);
       std::nth_element(found.begin(), found.begin() + (k_ - 1), found.end());
       std::sort(found.begin(), found.begin() + k_);
-      for (Index j = 0; j < k_; ++j) {
-        *chosen++ = found[j].second;
-        *distances++ = found[j].first;
-      }
+      out.write(found);
     }
   }
 
@@ -186,9 +187,11 @@ class NearestRows {
     query.next_cut = std::max(first_cut(), 2 * query.n_found);
   }
 
-  Index k_;
+  const Rows<T>& rows_;
+  const Rows<T>& points_;
+  Index begin_, k_;
   std::vector<Query> queries_;
-  Index n_seen_;
+  Index n_seen_ = 0;
 };
 
 }  // namespace hyperlocal

@@ -4,7 +4,7 @@
 //
 //   max_α  Σ_i α_i − ½ Σ_ij α_i α_j y_i y_j K_ij,   0 ≤ α_i ≤ C_i,   Σ_i α_i y_i = 0,
 //
-// by sequential minimal optimisation with second-order working sets (Fan, Chen and Lin 2005). All
+// by sequential minimal optimization with second-order working sets (Fan, Chen and Lin 2005). All
 // classes share one Gram matrix, whose last row and column belong to the query itself. With two
 // classes present one problem serves both, and with one there is none.
 #pragma once
@@ -26,7 +26,7 @@ enum class Kernel { linear, poly, rbf };
 struct NeighborhoodOptions {
   Kernel kernel;
   double sigma;  // what rows about the query are divided by; 0: the root mean squared distance to
-                 // the neighbours
+                 // the neighbors
   Index degree;  // poly: (x·x' + coef0)^degree
   double coef0;
   double tol;  // of the optimality conditions, as in LIBSVM
@@ -51,15 +51,16 @@ inline double kernel_value(const NeighborhoodOptions& options, double scale, dou
 
 }  // namespace detail
 
-// Where the SVMs of several centres are written: centre i owns the columns starts[i] …
-// starts[i+1]-1, one per class present (one in all for two-class data, none where its neighbours
+// Where the SVMs of several centers are written: center i owns the columns starts[i] …
+// starts[i+1]-1, one per class present (one in all for two-class data, none where its neighbors
 // are of one class).
 struct TrainedSvms {
   const Index* starts;
   Column* classes;
   double* beta;  // columns × k
   double* bias;
-  const double* scales;  // 1/σ² per centre
+  const double* scales;  // 1/σ² per center
+  Index n_centers, n_columns, k;
 };
 
 template <class T>
@@ -73,8 +74,8 @@ struct Neighborhood {
   Index n_columns() const { return n_classes == 2 ? 1 : n_classes; }
 };
 
-// What a neighbourhood says of the classes present in it, written as scores of all classes: one
-// column for two of them.
+// Scores of the classes present in a neighborhood, written as scores of all classes: one column for
+// two of them.
 class ClassScores {
  public:
   explicit ClassScores(Index n_classes) : n_classes_(n_classes) {}
@@ -120,7 +121,7 @@ class ClassScores {
   Index n_classes_;
 };
 
-// Solves one neighbourhood after the other; one per thread.
+// Solves one neighborhood after the other; one per thread.
 template <class T>
 class NeighborhoodWorker {
  public:
@@ -138,7 +139,7 @@ class NeighborhoodWorker {
 
   Index n_unsolved() const { return n_unsolved_; }
 
-  // Takes the k neighbours of a query. Where at least two of the classes in question are among them
+  // Takes the k neighbors of a query. Where at least two of the classes in question are among them
   // (a flag for each class, or null for all), the rows of other classes are left out.
   void gather(const Column* neighbors, const std::uint8_t* in_question) {
     const auto asked = [&](Index i) { return in_question[data_.target[neighbors[i]]] != 0; };
@@ -160,14 +161,14 @@ class NeighborhoodWorker {
 
   bool is_mixed() const { return n_present() > 1; }
 
-  // Columns that the models of a centre need.
+  // Columns that the models of a center need.
   Index columns_of(const Column* neighbors) {
     gather(neighbors, nullptr);
     if (!is_mixed()) return 0;
     return data_.n_classes == 2 ? 1 : n_present();
   }
 
-  // 1/σ², or 0 where all neighbours lie on the query.
+  // 1/σ², or 0 where all neighbors lie on the query.
   double scale(const T* distances) const {
     if (data_.options.sigma > 0) return 1 / (data_.options.sigma * data_.options.sigma);
     double sum = 0;
@@ -207,24 +208,24 @@ class NeighborhoodWorker {
     found_.write(out);
   }
 
-  // The nearest neighbour decides.
+  // The score of the nearest neighbor's class.
   void follow_nearest(T* out) const { found_.write_unanimous(found_.present[0], out); }
 
-  // Keeps the models of centre `c`, on all of its neighbours.
+  // Writes the models of center `c`, on all of its neighbors.
   void train(const double* gram, Index c, const TrainedSvms& models) {
     const bool binary = data_.n_classes == 2;
     const Index start = models.starts[c];
     for_each_problem(gram, [&](Index slot) {
-      if (binary) return keep(models, start, found_.present[slot], 1);
-      keep(models, start + slot, found_.present[slot], 1);
-      if (n_present() == 2) keep(models, start + 1 - slot, found_.present[1 - slot], -1);
+      if (binary) return write(models, start, found_.present[slot], 1);
+      write(models, start + slot, found_.present[slot], 1);
+      if (n_present() == 2) write(models, start + 1 - slot, found_.present[1 - slot], -1);
     });
   }
 
  private:
   Index n_present() const { return static_cast<Index>(found_.present.size()); }
 
-  // Lists the classes present, that of the nearest neighbour first.
+  // Lists the classes present, that of the nearest neighbor first.
   void find_classes() {
     found_.present.clear();
     for (Index i = 0; i < n_; ++i) {
@@ -253,14 +254,14 @@ class NeighborhoodWorker {
     }
   }
 
-  void keep(const TrainedSvms& models, Index column, Column label, double sign) {
+  void write(const TrainedSvms& models, Index column, Column label, double sign) {
     models.classes[column] = label;
     models.bias[column] = sign * svm_.bias();
     for (Index i = 0; i < k_; ++i) models.beta[column * k_ + i] = sign * svm_.beta()[i];
   }
 
   const Neighborhood<T>& data_;
-  Index k_, n_ = 0;  // neighbours, and those gathered
+  Index k_, n_ = 0;  // neighbors, and those gathered
   SmallSvm svm_;
   std::vector<double> gram_, y_, costs_;
   std::vector<Column> rows_, slots_, slot_of_class_;
@@ -268,18 +269,26 @@ class NeighborhoodWorker {
   Index n_unsolved_ = 0;
 };
 
-// Scores of the queries begin … end-1, each by its own SVMs; returns how many did not converge.
-// Each query may name the classes in question, by a flag for each class.
+// Each query's k nearest rows, and their squared distances.
 template <class T>
-Index neighborhood_scores(const Neighborhood<T>& data, const Rows<T>& queries, Index begin,
-                          Index end, const Column* neighbors, const T* distances, Index k,
-                          const std::uint8_t* in_question, T* out) {
+struct NeighborLists {
+  Index k;
+  const Column* rows;
+  const T* distances;
+};
+
+// Scores of a range of queries, each by its own SVMs; returns how many did not converge. Each query
+// may name the classes in question, by a flag for each class.
+template <class T>
+Index neighborhood_scores(const Neighborhood<T>& data, const Rows<T>& queries, Range range,
+                          NeighborLists<T> lists, const std::uint8_t* in_question, T* out) {
+  const Index k = lists.k;
   NeighborhoodWorker<T> worker(data, k);
   detail::ProductMatrix<T> products(data.rows, k);
   RowBuffer<T> buffer;
-  for (Index row = begin; row < end; ++row, neighbors += k, distances += k) {
-    const double scale = worker.scale(distances);
-    worker.gather(neighbors, in_question);
+  for (Index row = range.begin; row < range.end; ++row, lists.rows += k, lists.distances += k) {
+    const double scale = worker.scale(lists.distances);
+    worker.gather(lists.rows, in_question);
     if (scale > 0 && worker.is_mixed()) {
       worker.fill_gram(queries.fetch(row, buffer), scale, products);
       worker.score(worker.gram(), out);
@@ -308,17 +317,18 @@ Index gram_scores(const Neighborhood<T>& data, Index n, const Column* neighbors,
   return worker.n_unsolved();
 }
 
-// Trains the SVMs of the centres begin … end-1; their lists, scales and columns count from `begin`.
+// Trains the SVMs of a range of centers, whose lists, scales and columns count from its beginning.
 template <class T>
-Index train_neighborhoods(const Neighborhood<T>& data, const Rows<T>& centres, Index begin,
-                          Index end, const Column* neighbors, Index k, const TrainedSvms& models) {
+Index train_neighborhoods(const Neighborhood<T>& data, const Rows<T>& centers, Range range,
+                          const Column* neighbors, const TrainedSvms& models) {
+  const Index k = models.k;
   NeighborhoodWorker<T> worker(data, k);
   detail::ProductMatrix<T> products(data.rows, k);
   RowBuffer<T> buffer;
-  for (Index c = 0; c < end - begin; ++c) {
+  for (Index c = 0; c < range.size(); ++c) {
     if (models.starts[c] == models.starts[c + 1]) continue;
     worker.gather(neighbors + c * k, nullptr);
-    worker.fill_gram(centres.fetch(begin + c, buffer), models.scales[c], products);
+    worker.fill_gram(centers.fetch(range.begin + c, buffer), models.scales[c], products);
     worker.train(worker.gram(), c, models);
   }
   return worker.n_unsolved();

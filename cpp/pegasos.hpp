@@ -3,8 +3,8 @@
 //     min λ/2‖W‖² + (1/N) Σ_i c_i ℓ_i(W),   step 1/(λt) at batch A number t:
 //     W ← (1 − 1/t) W + 1/(λt|A|) Σ_{i in A} c_i g_i [x_i; B],   g = −∂ℓ/∂f before the step,
 // and, if asked to, W is pulled back to a ball that holds the optimum. The first step forgets
-// whatever W was before. The slope of the squared hinge has no bound, and plain steps would run
-// away: its g is that of the margin after the row's own step of length 1/(λt) (implicit steps).
+// whatever W was before. The slope of the squared hinge has no bound, and plain steps would
+// diverge: its g is that of the margin after the row's own step of length 1/(λt) (implicit steps).
 //
 // W = scale · V: the shrink costs one product, and V is touched only where a row is not zero. An
 // average of the iterates, in which iterate t weighs t³ so that early ones fade, is kept the same
@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 #include <vector>
 
 #include "losses.hpp"
@@ -33,10 +32,14 @@ struct PegasosProblem {
   const Column* target;  // the column in which a row is positive, −1 for none; not for regression
   const T* values;       // what to predict; regression only
   const T* costs;        // c_i, 1 on average
-  Index n_columns;
   Loss loss;
   Coupling coupling;
   double epsilon;  // half the width of regression's tube
+
+  // Whether all columns must be visited together.
+  bool is_joint() const {
+    return coupling == Coupling::crammer_singer || coupling == Coupling::multinomial;
+  }
 };
 
 struct PegasosSchedule {
@@ -54,6 +57,7 @@ struct PegasosColumn {
 
 template <class T>
 struct PegasosState {
+  Index n_columns;
   T* scaled;               // V, c × (p+1)
   double* past;            // U, or null: no average
   PegasosColumn* columns;  // c
@@ -61,30 +65,6 @@ struct PegasosState {
 };
 
 namespace detail {
-
-// [x; bias] · w.
-template <class T>
-HYPERLOCAL_INLINE T affine_dot(const RowView<T>& x, T bias, const T* w, Index width) {
-  constexpr T whole = 1;
-  if (x.is_dense()) return mixed_dot<1>(x.values, x.size, bias, &w, &whole);
-  T sum = bias * w[width - 1];
-  for (Index v = 0; v < x.size; ++v) sum += x.values[v] * w[x.columns[v]];
-  return sum;
-}
-
-// w += step · [x; bias].
-template <class T, class W>
-HYPERLOCAL_INLINE void affine_add(const RowView<T>& x, T bias, W step, W* w, Index width) {
-  if (x.is_dense()) {
-    if constexpr (std::is_same_v<T, W>)
-      add_scaled(x.values, x.size, step, w);
-    else
-      for (Index v = 0; v < x.size; ++v) w[v] += step * static_cast<W>(x.values[v]);
-  } else {
-    for (Index v = 0; v < x.size; ++v) w[x.columns[v]] += step * static_cast<W>(x.values[v]);
-  }
-  w[width - 1] += step * static_cast<W>(bias);
-}
 
 // From the scores of one row, pulls[c] = −∂ℓ/∂f_c.
 inline void multinomial_pulls(const double* scores, Index n_columns, Index truth, double* pulls) {
@@ -94,83 +74,69 @@ inline void multinomial_pulls(const double* scores, Index n_columns, Index truth
   for (Index c = 0; c < n_columns; ++c) pulls[c] = (c == truth ? 1 : 0) - pulls[c] / total;
 }
 
-inline void crammer_singer_pulls(Loss loss, const double* scores, Index n_columns, Index truth,
-                                 double* pulls) {
-  Index rival = truth == 0 ? 1 : 0;
-  for (Index c = 0; c < n_columns; ++c)
-    if (c != truth && scores[c] > scores[rival]) rival = c;
-  std::fill_n(pulls, n_columns, 0.0);
-  pulls[truth] = loss_pull(loss, scores[truth] - scores[rival]);
-  pulls[rival] = -pulls[truth];
-}
-
 inline double regression_pull(double residual, double epsilon) {
   return residual > epsilon ? 1 : (residual < -epsilon ? -1 : 0);
 }
 
 template <class T>
 void pegasos_pulls(const PegasosProblem<T>& problem, Index row, const double* scores,
-                   Index column_begin, Index column_end, double* pulls) {
+                   Index n_columns, Range columns, double* pulls) {
+  const Loss loss = problem.loss;
   switch (problem.coupling) {
     case Coupling::one_vs_rest:
-      for (Index c = column_begin; c < column_end; ++c) {
-        const double label = problem.target[row] == c ? 1 : -1;
-        pulls[c] = label * loss_pull(problem.loss, label * scores[c]);
-      }
-      return;
+      return one_vs_rest_pulls(loss, scores, columns.begin, columns.end, problem.target[row],
+                               pulls);
     case Coupling::crammer_singer:
-      return crammer_singer_pulls(problem.loss, scores, problem.n_columns, problem.target[row],
-                                  pulls);
+      return crammer_singer_pulls(loss, scores, n_columns, problem.target[row], pulls);
     case Coupling::multinomial:
-      return multinomial_pulls(scores, problem.n_columns, problem.target[row], pulls);
+      return multinomial_pulls(scores, n_columns, problem.target[row], pulls);
     case Coupling::regression:
       pulls[0] = regression_pull(double(problem.values[row]) - scores[0], problem.epsilon);
   }
 }
 
-// One run over columns column_begin … column_end-1.
+// One run over a range of columns.
 template <class T>
 class PegasosRun {
  public:
   PegasosRun(const PegasosProblem<T>& problem, PegasosState<T>& state,
-             const PegasosSchedule& schedule, Index column_begin, Index column_end)
+             const PegasosSchedule& schedule, Range columns)
       : problem_(problem),
         state_(state),
         schedule_(schedule),
-        begin_(column_begin),
-        end_(column_end),
+        columns_(columns),
         width_(problem.rows.width() + 1),
-        scores_(problem.n_columns),
-        pulls_(problem.n_columns * schedule.batch_size) {}
+        scores_(state.n_columns),
+        pulls_(state.n_columns * schedule.batch_size) {}
 
-  void step(const Index* batch, Index size) {
-    for (Index i = 0; i < size; ++i) look_at(batch[i], pulls_of(i));
+  void step(Visits batch) {
+    for (Index i = 0; i < batch.size; ++i) find_pulls(batch[i], pulls_of(i));
     shrink();
-    const double length = 1 / (schedule_.lambda * state_.steps * double(size));
-    if (has_ball()) keep_digits(batch, size, length);
-    for (Index i = 0; i < size; ++i) move(batch[i], pulls_of(i), length);
+    const double length = 1 / (schedule_.lambda * state_.steps * double(batch.size));
+    if (has_ball()) keep_digits(batch, length);
+    for (Index i = 0; i < batch.size; ++i) move(batch[i], pulls_of(i), length);
     if (has_ball()) project();
-    for (Index c = begin_; c < end_; ++c) finish(c);
+    for (Index c = columns_.begin; c < columns_.end; ++c) finish(c);
   }
 
  private:
   bool has_ball() const { return std::isfinite(schedule_.radius); }
-  double* pulls_of(Index i) { return pulls_.data() + i * problem_.n_columns; }
+  double* pulls_of(Index i) { return pulls_.data() + i * state_.n_columns; }
   T* scaled(Index column) { return state_.scaled + column * width_; }
   double* past(Index column) { return state_.past + column * width_; }
 
-  void look_at(Index row, double* pulls) {
+  void find_pulls(Index row, double* pulls) {
     const RowView<T> x = problem_.rows.fetch(row, buffer_);
-    for (Index c = begin_; c < end_; ++c)
+    for (Index c = columns_.begin; c < columns_.end; ++c)
       scores_[c] =
           state_.columns[c].scale * double(affine_dot(x, problem_.bias, scaled(c), width_));
-    pegasos_pulls(problem_, row, scores_.data(), begin_, end_, pulls);
+    pegasos_pulls(problem_, row, scores_.data(), state_.n_columns, columns_, pulls);
     if (problem_.loss != Loss::squared_hinge) return;
     // A pull g moves the margin by g times this: once per column that it moves.
     const double moves = problem_.coupling == Coupling::crammer_singer ? 2 : 1;
     const double length = double(problem_.costs[row]) / (schedule_.lambda * (state_.steps + 1));
     const double damping = 1 / (1 + 2 * moves * length * affine_norm(x));
-    for (Index c = begin_; c < end_; ++c) pulls[c] *= damping;
+    for (Index c = columns_.begin; c < columns_.end; ++c) pulls[c] *= damping;
   }
 
   double affine_norm(const RowView<T>& x) const {
@@ -179,14 +145,14 @@ class PegasosRun {
 
   // A long step that is pulled back leaves V large and its scale small, and M V − U would be the
   // difference of two numbers much larger than itself. Before that, U takes over M V.
-  void keep_digits(const Index* batch, Index size, double length) {
+  void keep_digits(Visits batch, double length) {
     if (state_.past == nullptr) return;
     const double all = 0.5 * state_.steps * (state_.steps + 1);
-    for (Index c = begin_; c < end_; ++c) {
+    for (Index c = columns_.begin; c < columns_.end; ++c) {
       PegasosColumn& column = state_.columns[c];
       if (column.mass == 0) continue;
       double reach = std::sqrt(std::max(0.0, column.squared_norm));
-      for (Index i = 0; i < size; ++i) {
+      for (Index i = 0; i < batch.size; ++i) {
         if (pulls_of(i)[c] == 0) continue;
         const RowView<T> x = problem_.rows.fetch(batch[i], buffer_);
         const double factor = std::abs(pulls_of(i)[c]) * double(problem_.costs[batch[i]]) * length;
@@ -203,7 +169,7 @@ class PegasosRun {
 
   void shrink() {
     state_.steps += 1;
-    for (Index c = begin_; c < end_; ++c) {
+    for (Index c = columns_.begin; c < columns_.end; ++c) {
       if (state_.steps > 1) {
         state_.columns[c].scale *= 1 - 1 / state_.steps;
         continue;
@@ -216,7 +182,7 @@ class PegasosRun {
 
   void move(Index row, const double* pulls, double length) {
     const RowView<T> x = problem_.rows.fetch(row, buffer_);
-    for (Index c = begin_; c < end_; ++c) {
+    for (Index c = columns_.begin; c < columns_.end; ++c) {
       if (pulls[c] == 0) continue;
       PegasosColumn& column = state_.columns[c];
       const double factor = pulls[c] * double(problem_.costs[row]) * length / column.scale;
@@ -233,9 +199,9 @@ class PegasosRun {
   // One-vs-rest columns are problems of their own; otherwise all columns share the ball.
   void project() {
     if (problem_.coupling == Coupling::one_vs_rest) {
-      for (Index c = begin_; c < end_; ++c) project(c, c + 1);
+      for (Index c = columns_.begin; c < columns_.end; ++c) project(c, c + 1);
     } else {
-      project(begin_, end_);
+      project(columns_.begin, columns_.end);
     }
   }
 
@@ -266,25 +232,25 @@ class PegasosRun {
   const PegasosProblem<T>& problem_;
   PegasosState<T>& state_;
   const PegasosSchedule& schedule_;
-  Index begin_, end_, width_;
+  Range columns_;
+  Index width_;
   std::vector<double> scores_, pulls_;
   RowBuffer<T> buffer_;
 };
 
 }  // namespace detail
 
-// Visits the rows in `order`, a batch at a time; the last batch may be smaller.
+// Visits rows, a batch at a time; the last batch may be smaller.
 template <class T>
 void pegasos_epoch(const PegasosProblem<T>& problem, PegasosState<T>& state,
-                   const PegasosSchedule& schedule, const Index* order, Index n_visits,
-                   Index column_begin, Index column_end) {
-  detail::PegasosRun<T> run(problem, state, schedule, column_begin, column_end);
+                   const PegasosSchedule& schedule, Visits visits, Range columns) {
+  detail::PegasosRun<T> run(problem, state, schedule, columns);
   constexpr Index visits_ahead = 8;
-  for (Index begin = 0; begin < n_visits; begin += schedule.batch_size) {
-    const Index size = std::min(schedule.batch_size, n_visits - begin);
-    for (Index i = begin + visits_ahead; i < std::min(begin + visits_ahead + size, n_visits); ++i)
-      problem.rows.prefetch_row(order[i]);
-    run.step(order + begin, size);
+  for (Index begin = 0; begin < visits.size; begin += schedule.batch_size) {
+    const Index size = std::min(schedule.batch_size, visits.size - begin);
+    const Index soon = std::min(begin + visits_ahead + size, visits.size);
+    for (Index i = begin + visits_ahead; i < soon; ++i) problem.rows.prefetch_row(visits[i]);
+    run.step(visits.from(begin, size));
   }
 }
 

@@ -16,14 +16,13 @@ template <class T>
 class ProductMatrix {
  public:
   // For queries of at most `most` neighbours.
-  ProductMatrix(const Rows<T>& rows, Index most) : rows_(rows) {
+  ProductMatrix(const Rows<T>& rows, Index most) : rows_(rows), written_out_(rows) {
     set_size(most + 1);
     if (rows.is_dense()) {
       tile_.resize(static_cast<std::size_t>(padded_ * features_per_tile));
       sums_.resize(static_cast<std::size_t>(padded_ * padded_));
       starts_.resize(static_cast<std::size_t>(n_));
     } else {
-      written_out_.resize(static_cast<std::size_t>(rows.width()));
       products_.resize(static_cast<std::size_t>(n_ * n_));
     }
   }
@@ -92,10 +91,8 @@ class ProductMatrix {
       return i + 1 < n_ ? rows_.fetch(neighbors[i], buffer_) : query;
     };
     for (Index i = 0; i < n_; ++i) {
-      const RowView<T> x = row(i);
-      for (Index v = 0; v < x.size; ++v) written_out_[x.columns[v]] = x.values[v];
-      for (Index j = i; j < n_; ++j) products_[i * n_ + j] = exact_dot(row(j), written_out_.data());
-      for (Index v = 0; v < x.size; ++v) written_out_[x.columns[v]] = 0;
+      const T* x = written_out_.values_of(row(i));
+      for (Index j = i; j < n_; ++j) products_[i * n_ + j] = exact_dot(row(j), x);
     }
     const Index q = n_ - 1;
     const double own = products_[q * n_ + q];
@@ -106,7 +103,8 @@ class ProductMatrix {
 
   const Rows<T>& rows_;
   Index n_ = 0, padded_ = 0;
-  std::vector<T> tile_, sums_, written_out_;
+  WrittenOut<T> written_out_;
+  std::vector<T> tile_, sums_;
   std::vector<double> products_;
   std::vector<const T*> starts_;
   RowBuffer<T> buffer_;

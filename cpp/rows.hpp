@@ -5,8 +5,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "simd.hpp"
@@ -15,6 +17,32 @@ namespace hyperlocal {
 
 using Index = std::int64_t;
 using Column = std::int32_t;
+
+// The indices begin … end-1.
+struct Range {
+  Index begin, end;
+
+  Index size() const { return end - begin; }
+
+  // Part `part` of `n_parts` nearly equal parts of n things.
+  static Range part_of(Index n, Index part, Index n_parts) {
+    return {n * part / n_parts, n * (part + 1) / n_parts};
+  }
+};
+
+// Batches of `size` that n things make; the last one may be smaller.
+inline Index n_batches(Index n, Index size) {
+  return n / size + (n % size == 0 ? 0 : 1);
+}
+
+// Rows in the order in which they are visited.
+struct Visits {
+  const Index* rows;
+  Index size;
+
+  Index operator[](Index visit) const { return rows[visit]; }
+  Visits from(Index first, Index n) const { return {rows + first, n}; }
+};
 
 // Values at positions 0 … size-1 of a dense row, or at `columns` of a sparse one. (An empty sparse
 // row may have no columns to point to, so a null pointer would not tell them apart.)
@@ -74,6 +102,7 @@ class Rows {
   }
 
   HYPERLOCAL_INLINE RowView<T> fetch(Index row, RowBuffer<T>& buffer) const {
+    assert(0 <= row && row < n_rows_);
     const RowView<T> stored = is_dense() ? dense(row) : sparse(row);
     if (!quadratic_) return stored;
     return is_dense() ? expand_dense(stored, buffer) : expand_sparse(stored, buffer);
@@ -160,6 +189,79 @@ double squared_norm(const RowView<T>& a) {
 #pragma omp simd reduction(+ : sum)
   for (Index v = 0; v < a.size; ++v) sum += double(a.values[v]) * double(a.values[v]);
   return sum;
+}
+
+// ‖x − v‖² from ‖x‖², ‖v‖² and x·v; below the rounding error of the sum it is a distance of zero.
+inline double distance_from_products(double x_norm, double v_norm, double product) {
+  const double distance = x_norm - 2 * product + v_norm;
+  return distance > 1e-14 * (x_norm + v_norm) ? distance : 0;
+}
+
+// One sparse row after the other with its zeros written out; a dense row is taken as it is.
+template <class T>
+class WrittenOut {
+ public:
+  explicit WrittenOut(const Rows<T>& rows)
+      : values_(rows.is_dense() ? 0 : static_cast<std::size_t>(rows.width())) {}
+
+  const T* values_of(const RowView<T>& x) {
+    if (x.is_dense()) return x.values;
+    for (const Column column : filled_) values_[column] = 0;
+    filled_.assign(x.columns, x.columns + x.size);
+    for (Index v = 0; v < x.size; ++v) values_[x.columns[v]] = x.values[v];
+    return values_.data();
+  }
+
+ private:
+  std::vector<T> values_;
+  std::vector<Column> filled_;
+};
+
+// [x; bias] · w, where w has `width` numbers.
+template <class T>
+HYPERLOCAL_INLINE T affine_dot(const RowView<T>& x, T bias, const T* w, Index width) {
+  constexpr T whole = 1;
+  if (x.is_dense()) return mixed_dot<1>(x.values, x.size, bias, &w, &whole);
+  T sum = bias * w[width - 1];
+  for (Index v = 0; v < x.size; ++v) sum += x.values[v] * w[x.columns[v]];
+  return sum;
+}
+
+// w += step · [x; bias].
+template <class T, class W>
+HYPERLOCAL_INLINE void affine_add(const RowView<T>& x, T bias, W step, W* w, Index width) {
+  if (!x.is_dense()) {
+    for (Index v = 0; v < x.size; ++v) w[x.columns[v]] += step * static_cast<W>(x.values[v]);
+  } else if constexpr (std::is_same_v<T, W>) {
+    add_scaled(x.values, x.size, step, w);
+  } else {
+    for (Index v = 0; v < x.size; ++v) w[v] += step * static_cast<W>(x.values[v]);
+  }
+  w[width - 1] += step * static_cast<W>(bias);
+}
+
+// ‖φ_i‖² of the rows in a range.
+template <class T>
+void row_squared_norms(const Rows<T>& rows, Range range, T* norms) {
+  RowBuffer<T> buffer;
+  for (Index row = range.begin; row < range.end; ++row)
+    *norms++ = static_cast<T>(squared_norm(rows.fetch(row, buffer)));
+}
+
+// The chosen rows φ_i, dense, one below the other; sparse rows are filled up with zeros.
+template <class T>
+void gather_rows(const Rows<T>& rows, Visits chosen, T* out) {
+  RowBuffer<T> buffer;
+  const Index width = rows.width();
+  for (Index n = 0; n < chosen.size; ++n, out += width) {
+    const RowView<T> x = rows.fetch(chosen[n], buffer);
+    if (x.is_dense()) {
+      std::copy_n(x.values, width, out);
+    } else {
+      std::fill_n(out, width, T(0));
+      for (Index v = 0; v < x.size; ++v) out[x.columns[v]] = x.values[v];
+    }
+  }
 }
 
 }  // namespace hyperlocal

@@ -17,7 +17,6 @@ struct SgdProblem {
   const Column* target;
   const T* costs;  // s_i · N/Σs
   Index n_columns;
-  Index n_anchors;
   Loss loss;
   bool crammer_singer;
 };
@@ -39,33 +38,21 @@ struct SgdState {
 namespace detail {
 
 template <class T, class Action>
-void for_each_block(const SgdProblem<T>& problem, Index column_begin, Index column_end,
-                    Action action) {
+void for_each_block(const SgdProblem<T>& problem, Range columns, Action action) {
   const Index width = problem.lifted.block_width();
-  for (Index anchor = 0; anchor < problem.n_anchors; ++anchor)
-    for (Index column = column_begin; column < column_end; ++column)
+  for (Index anchor = 0; anchor < problem.lifted.n_anchors(); ++anchor)
+    for (Index column = columns.begin; column < columns.end; ++column)
       action((anchor * problem.n_columns + column) * width, width);
 }
 
 // pulls[c] = −∂ℓ/∂f_c of one row.
 template <class T>
-void loss_pulls(const SgdProblem<T>& problem, Index row, const T* scores, Index column_begin,
-                Index column_end, T* pulls) {
+void loss_pulls(const SgdProblem<T>& problem, Index row, const T* scores, Range columns, T* pulls) {
   const Index truth = problem.target[row];
-  for (Index column = column_begin; column < column_end; ++column) {
-    const double label = column == truth ? 1 : -1;
-    const double pull = problem.crammer_singer
-                            ? 0
-                            : label * loss_pull(problem.loss, label * double(scores[column]));
-    pulls[column] = static_cast<T>(pull);
-  }
-  if (!problem.crammer_singer) return;
-  Index rival = truth == 0 ? 1 : 0;
-  for (Index column = 0; column < problem.n_columns; ++column)
-    if (column != truth && scores[column] > scores[rival]) rival = column;
-  const double pull = loss_pull(problem.loss, double(scores[truth]) - double(scores[rival]));
-  pulls[truth] = static_cast<T>(pull);
-  pulls[rival] = static_cast<T>(-pull);
+  if (problem.crammer_singer)
+    crammer_singer_pulls(problem.loss, scores, problem.n_columns, truth, pulls);
+  else
+    one_vs_rest_pulls(problem.loss, scores, columns.begin, columns.end, truth, pulls);
 }
 
 }  // namespace detail
@@ -77,47 +64,46 @@ struct FixedGate {
   void learn(Index, const RowView<T>&, const T*, double) {}
 };
 
-// Visits the rows in `order`. One-vs-rest columns may be split over threads, but not
-// Crammer–Singer, and not where the gate learns (anchor_descent.hpp): it must see all columns.
+// Visits rows. One-vs-rest columns may be split over threads, but not Crammer–Singer, and not where
+// the gate learns (learned_gate.hpp): it needs all columns.
 template <class T, class Gate>
 void sgd_epoch(const SgdProblem<T>& problem, SgdState<T>& state, const SgdSchedule& schedule,
-               const Index* order, Index n_visits, Index column_begin, Index column_end,
-               Gate&& gate) {
+               Visits visits, Range columns, Gate&& gate) {
   RowBuffer<T> buffer;
   std::vector<T> scores(problem.n_columns), pulls(problem.n_columns);
   Index until_decay = schedule.skip;
-  for (Index visit = 0; visit < n_visits; ++visit) {
-    if (visit + 6 < n_visits) problem.lifted.prefetch_row(order[visit + 6]);
-    const Index row = order[visit];
+  for (Index visit = 0; visit < visits.size; ++visit) {
+    if (visit + 6 < visits.size) problem.lifted.prefetch_row(visits[visit + 6]);
+    const Index row = visits[visit];
     gate.recode(row);
     const RowView<T> x = problem.lifted.fetch(row, buffer);
-    for (Index column = column_begin; column < column_end; ++column)
+    for (Index column = columns.begin; column < columns.end; ++column)
       scores[column] = problem.lifted.dot(row, x, state.weights, problem.n_columns, column);
-    detail::loss_pulls(problem, row, scores.data(), column_begin, column_end, pulls.data());
+    detail::loss_pulls(problem, row, scores.data(), columns, pulls.data());
     const double step =
         double(problem.costs[row]) / (schedule.lambda * (state.visits + schedule.t0));
     gate.learn(row, x, pulls.data(), step);
-    for (Index column = column_begin; column < column_end; ++column)
+    for (Index column = columns.begin; column < columns.end; ++column)
       if (pulls[column] != 0)
         problem.lifted.axpy(row, x, static_cast<T>(step * double(pulls[column])), state.weights,
                             problem.n_columns, column);
-    if (--until_decay > 0 && visit + 1 < n_visits) {
+    if (--until_decay > 0 && visit + 1 < visits.size) {
       state.visits += 1;
       continue;
     }
     // The last visits of an epoch may be fewer than `skip`: decay by as many as there were.
     const double passed = double(schedule.skip - until_decay);
     const T keep = static_cast<T>(std::max(0.0, 1 - passed / (state.visits + schedule.t0)));
-    const Index kept_out = schedule.decay_bias ? 0 : 1;
-    detail::for_each_block(problem, column_begin, column_end, [&](Index start, Index width) {
+    const Index n_spared = schedule.decay_bias ? 0 : 1;
+    detail::for_each_block(problem, columns, [&](Index start, Index width) {
       T* w = state.weights + start;
 #pragma omp simd
-      for (Index v = 0; v < width - kept_out; ++v) w[v] *= keep;
+      for (Index v = 0; v < width - n_spared; ++v) w[v] *= keep;
     });
     if (state.average != nullptr) {
       constexpr double fade = 3;
       const T share = static_cast<T>((fade + 1) * passed / (state.visits + 1 + fade * passed));
-      detail::for_each_block(problem, column_begin, column_end, [&](Index start, Index width) {
+      detail::for_each_block(problem, columns, [&](Index start, Index width) {
         const T* w = state.weights + start;
         T* mean = state.average + start;
 #pragma omp simd

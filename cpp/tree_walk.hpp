@@ -154,31 +154,31 @@ class Walk {
   std::vector<T> products_;           // (levels, vectors, capacity), each level in its order
 };
 
-// Calls action(first place, rows, walk) for batches of rows begin … end-1.
+// Calls action(first place, rows, walk, capacity) for batches of a range of rows.
 template <bool with_nodes, class T, class Action>
-void in_walks(const Rows<T>& rows, Index begin, Index end, const TreeShape& shape, Action action) {
-  const Index capacity = std::min(walkers<T>(shape.stride), std::max(end - begin, Index(1)));
+void in_walks(const Rows<T>& rows, Range range, const TreeShape& shape, Action action) {
+  const Index capacity = std::min(walkers<T>(shape.stride), std::max(range.size(), Index(1)));
   PaddedRows<T> x(shape.stride, capacity);
   Walk<T, with_nodes> walk(shape, capacity);
-  for (Index start = begin; start < end; start += capacity) {
-    x.load(rows, std::min(capacity, end - start), [start](Index i) { return start + i; });
-    action(start - begin, x, walk, capacity);
+  for (Index start = range.begin; start < range.end; start += capacity) {
+    x.load(rows, std::min(capacity, range.end - start), [start](Index i) { return start + i; });
+    action(start - range.begin, x, walk, capacity);
   }
 }
 
 }  // namespace detail
 
-// Scores of rows begin … end-1 by trees with hard routing, (rows, n_trees · n_columns): one path
+// Scores of a range of rows by trees with hard routing, (rows, n_trees · n_columns): one path
 // per row and tree. Returns whether the rows are finite and their products do not overflow: that
 // is looked at on the way, while they are in the cache.
 template <class T>
-bool tree_scores(const Rows<T>& rows, Index begin, Index end, const TreeShape& shape,
-                 const T* nodes, Index n_trees, T* out) {
+bool tree_scores(const Rows<T>& rows, Range range, const TreeShape& shape, const T* nodes,
+                 Index n_trees, T* out) {
   const Index width = n_trees * shape.n_columns;
   bool sound = true;
-  std::fill_n(out, (end - begin) * width, T(0));
+  std::fill_n(out, range.size() * width, T(0));
   detail::in_walks<false>(
-      rows, begin, end, shape, [&](Index start, const auto& x, auto& walk, Index capacity) {
+      rows, range, shape, [&](Index start, const auto& x, auto& walk, Index capacity) {
         sound &= x.are_sound();
         for (Index tree = 0; tree < n_trees; ++tree)
           walk.run(nodes + tree * shape.n_nodes() * shape.block(), x,
@@ -194,16 +194,15 @@ bool tree_scores(const Rows<T>& rows, Index begin, Index end, const TreeShape& s
 // The gate of one tree with hard routing: the nodes of each row's path, root first, and their
 // tanh(θ'·x), both (rows, depth + 1).
 template <class T>
-void tree_paths(const Rows<T>& rows, Index begin, Index end, const TreeShape& shape, const T* nodes,
+void tree_paths(const Rows<T>& rows, Range range, const TreeShape& shape, const T* nodes,
                 Column* path, T* gates) {
-  detail::in_walks<true>(
-      rows, begin, end, shape, [&](Index start, const auto& x, auto& walk, Index) {
-        walk.run(nodes, x, [&](Index level, Index i, Index node, T gate, const T*) {
-          const Index place = (start + i) * (shape.depth + 1) + level;
-          path[place] = static_cast<Column>(node);
-          gates[place] = gate;
-        });
-      });
+  detail::in_walks<true>(rows, range, shape, [&](Index start, const auto& x, auto& walk, Index) {
+    walk.run(nodes, x, [&](Index level, Index i, Index node, T gate, const T*) {
+      const Index place = (start + i) * (shape.depth + 1) + level;
+      path[place] = static_cast<Column>(node);
+      gates[place] = gate;
+    });
+  });
 }
 
 }  // namespace hyperlocal

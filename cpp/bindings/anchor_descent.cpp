@@ -1,122 +1,116 @@
 #include "anchor_descent.hpp"
 
+#include <nanobind/stl/optional.h>
+
 #include <cstdint>
+#include <functional>
+#include <optional>
 
 #include "bindings/bind.hpp"
-#include "bindings/bound_dual.hpp"
-#include "bindings/bound_gate.hpp"
+#include "bindings/checks.hpp"
 
 namespace hyperlocal::bindings {
 
 namespace {
 
-template <class T>
-struct BoundAnchorEpoch {
-  BoundDual<T> dual;
-  Array<T, 3> weights;
-  Matrix<T> alpha;
-  Matrix<double> momentum;
-  Matrix<std::uint8_t> active;
-  Vector<double> spread;
-  Vector<const double> rates;
-  Vector<const Index> order;
-  Matrix<const double> bounds;
-  Matrix<double> reports;
-  Vector<std::uint8_t> right;
-  Index n_threads;
-  bool crammer_singer;
-  AnchorEpoch<T> epoch;
+// The options with batches no larger than the visits there are.
+AnchorEpochOptions checked_options(AnchorEpochOptions options, Index n_visits) {
+  require_size("n_threads", options.n_threads);
+  require_size("batch_size", options.batch_size);
+  options.batch_size = std::min(options.batch_size, std::max(Index(1), n_visits));
+  return options;
+}
 
-  BoundAnchorEpoch(const BoundDual<T>& problem, const BoundGate<T>& gate, Array<T, 3> w,
-                   Matrix<T> a, Matrix<std::uint8_t> flags, Matrix<double> average,
-                   Vector<double> spreads, Vector<const double> steps, Index n_moves, bool joint,
-                   double own_share, Vector<const Index> visits, Index batch_size,
-                   Matrix<const double> limits, Matrix<double> told,
-                   Vector<std::uint8_t> seen_right, Index threads)
-      : dual(problem),
-        weights(w),
-        alpha(a),
-        momentum(average),
-        active(flags),
-        spread(spreads),
-        rates(steps),
-        order(visits),
-        bounds(limits),
-        reports(told),
-        right(seen_right),
-        n_threads(threads),
-        crammer_singer(joint),
-        epoch(dual.problem(), dual.state(weights, alpha, active), gate.gate,
-              AnchorMotion{momentum.data(), spread.data(), rates.data(), n_moves}, joint, own_share,
-              order.data(), size(order), checked_batch(batch_size, threads),
-              as_bounds(bounds, joint ? 1 : dual.n_columns),
-              as_reports(reports, joint ? 1 : dual.n_columns), right.data(), threads) {
-    if (joint) dual.require_multiclass();
-    gate.require_codes_of(dual.source);
-    require(dual.norms.data() == gate.norms.data(), "problem and gate must share their norms");
-    require(size(average, 0) == size(gate.anchors, 0) &&
-                size(average, 1) == size(gate.anchors, 1) && size(spreads) == size(gate.anchors, 0),
-            "momentum and spread must fit the anchors");
-    require(size(right) == dual.source.lifted.n_rows(), "one flag per row");
-    require(size(steps) == (size(visits) + batch_size - 1) / batch_size, "one rate per batch");
-    require_below(visits.data(), size(visits), 0, dual.source.lifted.n_rows(), "row out of bounds");
-  }
-  BoundAnchorEpoch(const BoundAnchorEpoch&) = delete;
-
-  static Index checked_batch(Index batch_size, Index threads) {
-    require(batch_size >= 1 && threads >= 1, "batch_size and n_threads must be positive");
-    return batch_size;
-  }
-};
+std::function<void(Index)> as_hook(const std::optional<nb::callable>& function) {
+  if (!function) return {};
+  return [&function](Index batch) {
+    nb::gil_scoped_acquire acquire;
+    (*function)(batch);
+  };
+}
 
 template <class T>
-void bind(nb::module_& m, const char* gate_name, const char* epoch_name) {
-  nb::class_<BoundGate<T>>(m, gate_name)
-      .def(nb::init<const BoundRows<T>&, Matrix<T>, Matrix<Column>, Matrix<Column>, Matrix<T>,
-                    Vector<T>, Vector<const T>, double, bool>(),
-           "places"_a, "anchors"_a.noconvert(), "neighbours"_a.noconvert(),
-           "reserves"_a.noconvert(), "codes"_a.noconvert(), "squared_norms"_a.noconvert(),
-           "row_norms"_a.noconvert(), "beta"_a, "normalize"_a)
-      .def(
-          "recode",
-          [](BoundGate<T>& bound, Vector<const Index> rows) {
-            require_below(rows.data(), size(rows), 0, bound.places.rows.n_rows(),
-                          "row out of bounds");
-            nb::gil_scoped_release release;
-            recode_rows(bound.gate, rows.data(), size(rows));
-          },
-          "rows"_a.noconvert());
-  using Bound = BoundAnchorEpoch<T>;
-  nb::class_<Bound>(m, epoch_name)
-      .def(nb::init<const BoundDual<T>&, const BoundGate<T>&, Array<T, 3>, Matrix<T>,
-                    Matrix<std::uint8_t>, Matrix<double>, Vector<double>, Vector<const double>,
-                    Index, bool, double, Vector<const Index>, Index, Matrix<const double>,
-                    Matrix<double>, Vector<std::uint8_t>, Index>(),
-           "dual"_a, "gate"_a, "weights"_a.noconvert(), "alpha"_a.noconvert(),
-           "active"_a.noconvert(), "momentum"_a.noconvert(), "spread"_a.noconvert(),
-           "rates"_a.noconvert(), "n_moves"_a, "crammer_singer"_a, "own_share"_a,
-           "order"_a.noconvert(), "batch_size"_a, "bounds"_a.noconvert(), "reports"_a.noconvert(),
-           "right"_a.noconvert(), "n_threads"_a, nb::keep_alive<1, 3>())
-      .def(
-          "run",
-          [](Bound& b, Index part, Index column_begin, Index column_end) {
-            require_range(b.dual.n_columns, column_begin, column_end);
-            require(0 <= part && part < b.n_threads, "part out of bounds");
-            require(!b.crammer_singer || column_end == column_begin ||
-                        column_end - column_begin == b.dual.n_columns,
-                    "Crammer-Singer needs all columns at once");
-            nb::gil_scoped_release release;
-            b.epoch.run(part, {column_begin, column_end});
-          },
-          "part"_a, "column_begin"_a, "column_end"_a)
-      .def("give_up", [](Bound& b) { b.epoch.give_up(); });
+void bind_makers(nb::module_& m) {
+  def_maker(
+      m, "moving_gate",
+      [](const Rows<T>& places, Matrix<T> anchors, Matrix<Column> neighbors, Matrix<T> codes,
+         Vector<T> squared_norms, Vector<const T> row_norms, double beta, bool normalize) {
+        const Index n = places.n_rows(), k = size(neighbors, 1), n_anchors = size(anchors, 0);
+        require_shape("anchors", anchors, any_size, places.width());
+        require_size("anchors", n_anchors);
+        require_between("columns of neighbors", k, Index(1), n_anchors);
+        require_shape("neighbors", neighbors, n, k);
+        require_shape("codes", codes, n, k);
+        require_shape("squared_norms", squared_norms, n);
+        require_shape("row_norms", row_norms, n);
+        require_indices("neighbors", neighbors, n_anchors);
+        return MovingGate<T>{
+            places,       anchors.data(),       n_anchors,        k,    neighbors.data(),
+            codes.data(), squared_norms.data(), row_norms.data(), beta, normalize};
+      },
+      "places"_a, "anchors"_array, "neighbors"_array, "codes"_array, "squared_norms"_array,
+      "row_norms"_array, "beta"_a, "normalize"_a);
+  def_maker(
+      m, "anchor_epoch",
+      [](const DualState<T>& state, const MovingGate<T>& gate, const AnchorMotion& motion,
+         const AnchorEpochOptions& options, Vector<const Index> order, Matrix<double> reports,
+         Vector<std::uint8_t> right) {
+        const Index n = state.problem.lifted.n_rows();
+        require_codes_of(gate, state.problem.lifted);
+        require(state.problem.squared_norms == gate.squared_norms,
+                "gate must share its squared_norms with the problem");
+        const Visits visits = checked_visits(order, n);
+        const AnchorEpochOptions checked = checked_options(options, visits.size);
+        require(motion.n_anchors == gate.n_anchors && motion.width == gate.places.width(),
+                "momentum of motion must have the shape of the anchors");
+        require(motion.n_rates == n_batches(visits.size, checked.batch_size),
+                "rates of motion must have one number per batch");
+        require_shape("right", right, n);
+        ColumnReport* out = checked_reports(state.problem, reports);
+        return new AnchorEpoch<T>(state, gate, motion, checked, visits, out, right.data());
+      },
+      "state"_a, "gate"_a, "motion"_a, "options"_a, "order"_array, "reports"_array, "right"_array);
 }
 
 }  // namespace
 
+template <class T>
 void bind_anchor_descent(nb::module_& m) {
-  bind<float>(m, "MovingGateFloat32", "AnchorEpochFloat32");
-  bind<double>(m, "MovingGateFloat64", "AnchorEpochFloat64");
+  kernel_class<MovingGate, T>(m, "MovingGate")
+      .def(
+          "recode",
+          [](const MovingGate<T>& gate, Vector<const Index> rows, Matrix<Column> reserves) {
+            const Index r = size(reserves, 1);
+            require_shape("reserves", reserves, gate.places.n_rows(), r);
+            require_indices("rows", rows, gate.places.n_rows());
+            for (Index i = 0; i < size(rows); ++i)
+              require_indices_at("reserves", reserves.data() + rows.data()[i] * r, r,
+                                 gate.n_anchors);
+            nb::gil_scoped_release release;
+            recode_rows(gate, {rows.data(), size(rows)}, reserves.data(), r);
+          },
+          "rows"_array, "reserves"_array);
+  kernel_class<AnchorEpoch, T>(m, "AnchorEpoch")
+      .def(
+          "run",
+          [](AnchorEpoch<T>& epoch, Index part, Index column_begin, Index column_end,
+             std::optional<nb::callable> before_batch) {
+            Range columns;
+            try {
+              columns = checked_columns(epoch.problem(), column_begin, column_end);
+              require_between("part", part, Index(0), epoch.n_threads() - 1);
+            } catch (...) {
+              epoch.cancel();  // the other parts would wait for this one
+              throw;
+            }
+            nb::gil_scoped_release release;
+            return epoch.run(part, columns, as_hook(before_batch));
+          },
+          "part"_a, "column_begin"_a, "column_end"_a, "before_batch"_a.none() = nb::none())
+      .def("cancel", &AnchorEpoch<T>::cancel);
+  bind_makers<T>(m);
 }
+
+HYPERLOCAL_BOTH_PRECISIONS(bind_anchor_descent);
 
 }  // namespace hyperlocal::bindings

@@ -1,101 +1,83 @@
+#include "dual.hpp"
+
 #include <cstdint>
 
+#include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
-#include "bindings/bound_dual.hpp"
+#include "bindings/checks.hpp"
 
 namespace hyperlocal::bindings {
 
 namespace {
 
 template <class T>
-void bind(nb::module_& m, const char* name) {
-  using Bound = BoundDual<T>;
-  nb::class_<Bound>(m, name)
-      .def(nb::init<const BoundLifted<T>&, Vector<const Column>, Vector<const T>, Vector<const T>,
-                    Index, Loss>(),
-           "lifted"_a, "target"_a.noconvert(), "costs"_a.noconvert(), "squared_norms"_a.noconvert(),
-           "n_columns"_a, "loss"_a)
-      .def(
-          "epoch",
-          [](const Bound& b, Array<T, 3> weights, Matrix<T> alpha, Matrix<std::uint8_t> active,
-             Vector<const Index> order, Index column_begin, Index column_end,
-             Matrix<const double> bounds, Matrix<double> reports) {
-            const auto state = b.state(weights, alpha, active);
-            require_below(order.data(), size(order), 0, b.source.lifted.n_rows(),
-                          "row out of bounds");
-            require_range(b.n_columns, column_begin, column_end);
-            const auto* limits = as_bounds(bounds, b.n_columns);
-            auto* out = as_reports(reports, b.n_columns);
-            nb::gil_scoped_release release;
-            dual_epoch(b.problem(), state, order.data(), size(order), column_begin, column_end,
-                       limits, out);
-          },
-          "weights"_a.noconvert(), "alpha"_a.noconvert(), "active"_a.noconvert(),
-          "order"_a.noconvert(), "column_begin"_a, "column_end"_a, "bounds"_a.noconvert(),
-          "reports"_a.noconvert())
-      .def(
-          "check",
-          [](const Bound& b, Array<T, 3> weights, Matrix<T> alpha, Matrix<std::uint8_t> active,
-             Index begin, Index end, Matrix<const T> scores, Matrix<const double> bounds,
-             Vector<double> losses, Vector<double> gaps) {
-            const auto state = b.state(weights, alpha, active);
-            require_range(b.source.lifted.n_rows(), begin, end);
-            require(size(scores, 0) == end - begin && size(scores, 1) == b.n_columns &&
-                        size(losses) == b.n_columns && size(gaps) == b.n_columns,
-                    "arrays do not fit together");
-            const auto* limits = as_bounds(bounds, b.n_columns);
-            nb::gil_scoped_release release;
-            dual_check(b.problem(), state, begin, end, scores.data(), limits, losses.data(),
-                       gaps.data());
-          },
-          "weights"_a.noconvert(), "alpha"_a.noconvert(), "active"_a.noconvert(), "begin"_a,
-          "end"_a, "scores"_a.noconvert(), "bounds"_a.noconvert(), "losses"_a.noconvert(),
-          "gaps"_a.noconvert())
-      .def(
-          "crammer_singer_epoch",
-          [](const Bound& b, Array<T, 3> weights, Matrix<T> alpha, Matrix<std::uint8_t> active,
-             Vector<const Index> order, Matrix<const double> bounds, Matrix<double> reports) {
-            b.require_multiclass();
-            const auto state = b.state(weights, alpha, active);
-            require_below(order.data(), size(order), 0, b.source.lifted.n_rows(),
-                          "row out of bounds");
-            const auto* limits = as_bounds(bounds, 1);
-            auto* out = as_reports(reports, 1);
-            nb::gil_scoped_release release;
-            crammer_singer_epoch(b.problem(), state, order.data(), size(order), *limits, *out);
-          },
-          "weights"_a.noconvert(), "alpha"_a.noconvert(), "active"_a.noconvert(),
-          "order"_a.noconvert(), "bounds"_a.noconvert(), "reports"_a.noconvert())
-      .def(
-          "crammer_singer_check",
-          [](const Bound& b, Array<T, 3> weights, Matrix<T> alpha, Matrix<std::uint8_t> active,
-             Index begin, Index end, Matrix<const T> scores, Matrix<const double> bounds,
-             Vector<double> losses, Vector<double> gaps) {
-            b.require_multiclass();
-            const auto state = b.state(weights, alpha, active);
-            require_range(b.source.lifted.n_rows(), begin, end);
-            require(size(scores, 0) == end - begin && size(scores, 1) == b.n_columns &&
-                        size(losses) == 1 && size(gaps) == 1,
-                    "arrays do not fit together");
-            const auto* limits = as_bounds(bounds, 1);
-            nb::gil_scoped_release release;
-            crammer_singer_check(b.problem(), state, begin, end, scores.data(), *limits,
-                                 *losses.data(), *gaps.data());
-          },
-          "weights"_a.noconvert(), "alpha"_a.noconvert(), "active"_a.noconvert(), "begin"_a,
-          "end"_a, "scores"_a.noconvert(), "bounds"_a.noconvert(), "losses"_a.noconvert(),
-          "gaps"_a.noconvert());
+void bind_makers(nb::module_& m) {
+  def_maker(
+      m, "dual_problem",
+      [](const Lifted<T>& lifted, Vector<const Column> target, Vector<const T> costs,
+         Vector<const T> squared_norms, Index n_columns, Loss loss, bool crammer_singer) {
+        const Index n = lifted.n_rows();
+        require_size("n_columns", n_columns, crammer_singer ? 2 : 1);
+        require(!crammer_singer || loss != Loss::log, "loss: Crammer-Singer needs a hinge loss");
+        require_shape("target", target, n);
+        require_shape("costs", costs, n);
+        require_shape("squared_norms", squared_norms, n);
+        require_indices("target", target, n_columns, crammer_singer ? 0 : -1);
+        return DualProblem<T>{lifted,    target.data(), costs.data(),  squared_norms.data(),
+                              n_columns, loss,          crammer_singer};
+      },
+      "lifted"_a, "target"_array, "costs"_array, "squared_norms"_array, "n_columns"_a, "loss"_a,
+      "crammer_singer"_a = false);
+  def_maker(
+      m, "dual_state",
+      [](const DualProblem<T>& problem, Array<T, 3> weights, Matrix<T> alpha,
+         Matrix<std::uint8_t> active, Matrix<const double> bounds) {
+        const Lifted<T>& lifted = problem.lifted;
+        const Index n = lifted.n_rows(), n_columns = problem.n_columns;
+        require_shape("weights", weights, lifted.n_anchors(), n_columns, lifted.block_width());
+        require_shape("alpha", alpha, n, n_columns);
+        require_shape("active", active, n, n_columns);
+        require_shape("bounds", bounds, problem.n_groups(), 2);
+        static_assert(sizeof(ShrinkBounds) == 2 * sizeof(double));
+        return DualState<T>{problem, weights.data(), alpha.data(), active.data(),
+                            reinterpret_cast<const ShrinkBounds*>(bounds.data())};
+      },
+      "problem"_a, "weights"_array, "alpha"_array, "active"_array, "bounds"_array);
 }
 
 }  // namespace
 
+template <class T>
 void bind_dual(nb::module_& m) {
-  nb::enum_<Loss>(m, "Loss")
-      .value("hinge", Loss::hinge)
-      .value("squared_hinge", Loss::squared_hinge)
-      .value("log", Loss::log);
-  bind<float>(m, "DualFloat32");
-  bind<double>(m, "DualFloat64");
+  kernel_class<DualProblem, T>(m, "DualProblem");
+  kernel_class<DualState, T>(m, "DualState")
+      .def(
+          "epoch",
+          [](const DualState<T>& state, Vector<const Index> order, Index column_begin,
+             Index column_end, Matrix<double> reports) {
+            const Visits visits = checked_visits(order, state.problem.lifted.n_rows());
+            const Range columns = checked_columns(state.problem, column_begin, column_end);
+            ColumnReport* out = checked_reports(state.problem, reports);
+            nb::gil_scoped_release release;
+            dual_epoch(state, visits, columns, out);
+          },
+          "order"_array, "column_begin"_a, "column_end"_a, "reports"_array)
+      .def(
+          "check",
+          [](const DualState<T>& state, Index begin, Index end, Matrix<const T> scores,
+             Vector<double> losses, Vector<double> gaps) {
+            const DualProblem<T>& problem = state.problem;
+            const Range range = checked_range("begin, end", problem.lifted.n_rows(), begin, end);
+            require_shape("scores", scores, range.size(), problem.n_columns);
+            require_shape("losses", losses, problem.n_groups());
+            require_shape("gaps", gaps, problem.n_groups());
+            nb::gil_scoped_release release;
+            dual_check(state, range, scores.data(), losses.data(), gaps.data());
+          },
+          "begin"_a, "end"_a, "scores"_array, "losses"_array, "gaps"_array);
+  bind_makers<T>(m);
 }
+
+HYPERLOCAL_BOTH_PRECISIONS(bind_dual);
 
 }  // namespace hyperlocal::bindings

@@ -1,86 +1,90 @@
+#include "lifted.hpp"
+
+#include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
-#include "bindings/bound_lifted.hpp"
 #include "grouping.hpp"
 
 namespace hyperlocal::bindings {
 
-namespace {
-
 template <class T>
-void bind(nb::module_& m, const char* name) {
-  using Bound = BoundLifted<T>;
-  nb::class_<Bound>(m, name)
-      .def(nb::init<const BoundRows<T>&, Matrix<const Column>, Matrix<const T>, Index, T, bool>(),
-           "rows"_a, "anchors"_a.noconvert(), "weights"_a.noconvert(), "n_anchors"_a, "bias"_a,
-           "shared_bias"_a = false)
+void bind_lifted(nb::module_& m) {
+  using Kernel = Lifted<T>;
+  kernel_class<Lifted, T>(m, "Lifted")
       .def(
           "scores",
-          [](const Bound& b, Index begin, Index end, Array<const T, 3> weights, Matrix<T> out) {
-            require_range(b.lifted.n_rows(), begin, end);
-            b.require_weights(weights);
-            require(size(out, 0) == end - begin && size(out, 1) == size(weights, 1),
-                    "out has the wrong shape");
+          [](const Kernel& lifted, Index begin, Index end, Array<const T, 3> weights,
+             Matrix<T> out) {
+            const Range range = checked_range("begin, end", lifted.n_rows(), begin, end);
+            const Index n_columns = size(weights, 1);
+            require_shape("weights", weights, lifted.n_anchors(), any_size, lifted.block_width());
+            require_shape("out", out, range.size(), n_columns);
             nb::gil_scoped_release release;
-            lifted_scores(b.lifted, begin, end, weights.data(), size(weights, 1), out.data());
+            lifted_scores(lifted, range, weights.data(), n_columns, out.data());
           },
-          "begin"_a, "end"_a, "weights"_a.noconvert(), "out"_a.noconvert())
+          "begin"_a, "end"_a, "weights"_array, "out"_array)
       .def(
           "add",
-          [](const Bound& b, Matrix<const T> steps, Array<T, 3> weights, Index column_begin,
+          [](const Kernel& lifted, Matrix<const T> steps, Array<T, 3> weights, Index column_begin,
              Index column_end) {
-            b.require_weights(weights);
-            require(size(steps, 0) == b.lifted.n_rows() && size(steps, 1) == size(weights, 1),
-                    "steps has the wrong shape");
-            require_range(size(weights, 1), column_begin, column_end);
+            const Index n_columns = size(weights, 1);
+            require_shape("weights", weights, lifted.n_anchors(), any_size, lifted.block_width());
+            require_shape("steps", steps, lifted.n_rows(), n_columns);
+            const Range columns =
+                checked_range("column_begin, column_end", n_columns, column_begin, column_end);
             nb::gil_scoped_release release;
-            lifted_add(b.lifted, steps.data(), weights.data(), size(weights, 1), column_begin,
-                       column_end);
+            lifted_add(lifted, steps.data(), weights.data(), n_columns, columns);
           },
-          "steps"_a.noconvert(), "weights"_a.noconvert(), "column_begin"_a, "column_end"_a)
+          "steps"_array, "weights"_array, "column_begin"_a, "column_end"_a)
       .def(
           "squared_norms",
-          [](const Bound& b, Index begin, Index end, Vector<T> out) {
-            require_range(b.lifted.n_rows(), begin, end);
-            require(size(out) == end - begin, "out has the wrong length");
+          [](const Kernel& lifted, Index begin, Index end, Vector<T> out) {
+            const Range range = checked_range("begin, end", lifted.n_rows(), begin, end);
+            require_shape("out", out, range.size());
             nb::gil_scoped_release release;
-            lifted_squared_norms(b.lifted, begin, end, out.data());
+            lifted_squared_norms(lifted, range, out.data());
           },
-          "begin"_a, "end"_a, "out"_a.noconvert())
+          "begin"_a, "end"_a, "out"_array)
       .def(
           "group_by_anchor",
-          [](const Bound& b, Index begin, Index end, Vector<Index> starts, Vector<Index> rows,
+          [](const Kernel& lifted, Index begin, Index end, Vector<Index> starts, Vector<Index> rows,
              Vector<Index> places) {
-            require_range(b.lifted.n_rows(), begin, end);
-            const Index n_pairs = (end - begin) * b.lifted.codes().k;
-            require(
-                size(starts) == b.n_anchors + 1 && size(rows) == n_pairs && size(places) == n_pairs,
-                "outputs have the wrong length");
+            const Range range = checked_range("begin, end", lifted.n_rows(), begin, end);
+            const Index n_pairs = range.size() * lifted.codes().k;
+            require_shape("starts", starts, lifted.n_anchors() + 1);
+            require_shape("rows", rows, n_pairs);
+            require_shape("places", places, n_pairs);
             nb::gil_scoped_release release;
-            group_by_anchor(b.lifted.codes(), begin, end, b.n_anchors, starts.data(), rows.data(),
-                            places.data());
+            group_by_anchor(lifted, range, starts.data(), rows.data(), places.data());
           },
-          "begin"_a, "end"_a, "starts"_a.noconvert(), "rows"_a.noconvert(), "places"_a.noconvert())
+          "begin"_a, "end"_a, "starts"_array, "rows"_array, "places"_array)
       .def(
           "combine",
-          [](const Bound& b, Index begin, Index end, Vector<const Index> places,
+          [](const Kernel& lifted, Index begin, Index end, Vector<const Index> places,
              Matrix<const T> partial, Matrix<T> out) {
-            require_range(b.lifted.n_rows(), begin, end);
-            require(size(places) == (end - begin) * b.lifted.codes().k &&
-                        size(out, 0) == end - begin && size(partial, 1) == size(out, 1),
-                    "arrays do not fit together");
-            require_below(places.data(), size(places), -1, size(partial, 0), "place out of bounds");
+            const Range range = checked_range("begin, end", lifted.n_rows(), begin, end);
+            const Index n_columns = size(partial, 1);
+            require_shape("places", places, range.size() * lifted.codes().k);
+            require_shape("out", out, range.size(), n_columns);
+            require_indices("places", places, size(partial, 0), -1);
             nb::gil_scoped_release release;
-            combine_partial_scores(b.lifted.codes(), begin, end, places.data(), partial.data(),
-                                   size(partial, 1), out.data());
+            combine_partial_scores(lifted.codes(), range, places.data(), partial.data(), n_columns,
+                                   out.data());
           },
-          "begin"_a, "end"_a, "places"_a.noconvert(), "partial"_a.noconvert(), "out"_a.noconvert());
+          "begin"_a, "end"_a, "places"_array, "partial"_array, "out"_array);
+  def_maker(
+      m, "lifted",
+      [](const Rows<T>& rows, Matrix<const Column> anchors, Matrix<const T> weights,
+         Index n_anchors, T bias, bool shared_bias) {
+        require_size("n_anchors", n_anchors);
+        require_shape("anchors", anchors, rows.n_rows(), any_size);
+        require_shape("weights", weights, rows.n_rows(), size(anchors, 1));
+        require_indices("anchors", anchors, n_anchors);
+        const Codes<T> codes{anchors.data(), weights.data(), size(anchors, 1)};
+        return Kernel(rows, codes, n_anchors, bias, shared_bias);
+      },
+      "rows"_a, "anchors"_array, "weights"_array, "n_anchors"_a, "bias"_a, "shared_bias"_a = false);
 }
 
-}  // namespace
-
-void bind_lifted(nb::module_& m) {
-  bind<float>(m, "LiftedFloat32");
-  bind<double>(m, "LiftedFloat64");
-}
+HYPERLOCAL_BOTH_PRECISIONS(bind_lifted);
 
 }  // namespace hyperlocal::bindings

@@ -1,5 +1,7 @@
-// Python's door to the kernels: checks shapes and indices, releases the GIL, does no arithmetic.
+// Where Python calls the kernels: checks shapes and indices, releases the GIL, does no arithmetic.
 #include "bindings/bind.hpp"
+
+namespace hyperlocal::bindings {
 
 namespace {
 
@@ -12,19 +14,29 @@ bool cpu_supports_x86_64_v3() {
 #endif
 }
 
+template <class T>
+void bind_kernels(nanobind::module_& m) {
+  bind_rows<T>(m);
+  bind_lifted<T>(m);
+  bind_dual<T>(m);
+  bind_anchor_descent<T>(m);
+  bind_sgd<T>(m);
+  bind_nearest<T>(m);
+  bind_neighborhood<T>(m);
+  bind_pegasos<T>(m);
+  bind_trees<T>(m);
+  bind_latent<T>(m);
+}
+
 }  // namespace
+
+}  // namespace hyperlocal::bindings
 
 NB_MODULE(HYPERLOCAL_MODULE, m) {
   using namespace hyperlocal::bindings;
+  m.attr("INSTRUCTION_SET") = HYPERLOCAL_INSTRUCTION_SET;
   m.def("cpu_supports_x86_64_v3", &cpu_supports_x86_64_v3);
-  bind_rows(m);
-  bind_lifted(m);
-  bind_dual(m);
-  bind_anchor_descent(m);
-  bind_sgd(m);
-  bind_nearest(m);
-  bind_neighborhood(m);
-  bind_pegasos(m);
-  bind_trees(m);
-  bind_latent(m);
+  bind_options(m);
+  bind_kernels<float>(m);
+  bind_kernels<double>(m);
 }

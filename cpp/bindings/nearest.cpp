@@ -1,126 +1,115 @@
 #include "nearest.hpp"
 
+#include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
-#include "bindings/bound_rows.hpp"
 #include "cells.hpp"
 
 namespace hyperlocal::bindings {
 
 namespace {
 
+// Outputs (queries, k).
 template <class T>
-void bind(nb::module_& m, const char* name) {
-  using Bound = NearestRows<T>;
-  nb::class_<Bound>(m, name)
-      .def(
-          "__init__",
-          [](Bound* self, Index n_queries, Index k) {
-            require(n_queries >= 0 && k >= 1, "n_queries and k must be positive");
-            new (self) Bound(n_queries, k);
-          },
-          "n_queries"_a, "k"_a)
+WrittenNeighbors<T> checked_outputs(const Matrix<Column>& chosen, const Matrix<T>& distances,
+                                    Index n_queries, Index k) {
+  require_shape("chosen", chosen, n_queries, k);
+  require_shape("distances", distances, n_queries, k);
+  return {k, chosen.data(), distances.data()};
+}
+
+template <class T>
+void bind_search(nb::module_& m) {
+  using Kernel = NearestRows<T>;
+  kernel_class<NearestRows, T>(m, "NearestRows")
       .def(
           "add",
-          [](Bound& b, Matrix<const T> products, Vector<const T> half_norms,
+          [](Kernel& nearest, Matrix<const T> products, Vector<const T> half_norms,
              Vector<const T> slack) {
             const Index n = size(half_norms);
-            require(size(products, 0) == b.n_queries() && size(products, 1) == n,
-                    "products must be (queries, rows)");
-            require(size(slack) == b.n_queries(), "one slack per query");
+            require_between("rows of half_norms", n, Index(0), nearest.n_left());
+            require_shape("products", products, nearest.n_queries(), n);
+            require_shape("slack", slack, nearest.n_queries());
             nb::gil_scoped_release release;
-            b.add(products.data(), half_norms.data(), slack.data(), n);
+            nearest.add(products.data(), half_norms.data(), slack.data(), n);
           },
-          "products"_a.noconvert(), "half_norms"_a.noconvert(), "slack"_a.noconvert())
+          "products"_array, "half_norms"_array, "slack"_array)
       .def(
           "finish",
-          [](Bound& b, const BoundRows<T>& rows, const BoundRows<T>& queries, Index begin,
-             Matrix<Column> chosen, Matrix<T> distances, Vector<T> bounds) {
-            require(queries.rows.width() == rows.rows.width() &&
-                        queries.rows.is_dense() == rows.rows.is_dense(),
-                    "queries must be stored like the rows");
-            require(0 <= begin && begin <= queries.rows.n_rows() - b.n_queries(),
-                    "range out of bounds");
-            require(b.n_seen() == rows.rows.n_rows(), "not all rows have been added");
-            require(b.k() <= b.n_seen(), "k must not exceed the number of rows");
-            require(size(chosen, 0) == b.n_queries() && size(chosen, 1) == b.k() &&
-                        size(distances, 0) == b.n_queries() && size(distances, 1) == b.k(),
-                    "outputs must be (queries, k)");
-            require(size(bounds) == b.n_queries(), "one bound per query");
+          [](Kernel& nearest, Matrix<Column> chosen, Matrix<T> distances, Vector<T> bounds) {
+            require(nearest.n_left() == 0, "products: not those of all rows have been added");
+            const auto out = checked_outputs(chosen, distances, nearest.n_queries(), nearest.k());
+            require_shape("bounds", bounds, nearest.n_queries());
             nb::gil_scoped_release release;
-            b.finish(rows.rows, queries.rows, begin, chosen.data(), distances.data(),
-                     bounds.data());
+            nearest.finish(out, bounds.data());
           },
-          "rows"_a, "queries"_a, "begin"_a, "chosen"_a.noconvert(), "distances"_a.noconvert(),
-          "bounds"_a.noconvert());
+          "chosen"_array, "distances"_array, "bounds"_array);
+  def_maker(
+      m, "nearest_rows",
+      [](const Rows<T>& rows, const Rows<T>& queries, Index begin, Index end, Index k) {
+        require_size("n_rows", rows.n_rows(), 0);
+        require_between("k", k, Index(1), rows.n_rows());
+        require_alike("queries", queries, rows);
+        return Kernel(rows, queries, checked_range("begin, end", queries.n_rows(), begin, end), k);
+      },
+      "rows"_a, "queries"_a, "begin"_a, "end"_a, "k"_a);
 }
 
 template <class T>
-void bind_cells(nb::module_& m, const char* name) {
-  using Bound = Cells<T>;
-  nb::class_<Bound>(m, name)
-      .def(
-          "__init__",
-          [](Bound* self, Matrix<const T> points, Vector<const Column> cells,
-             Matrix<const T> middles) {
-            const Index n = size(points, 0), n_cells = size(middles, 0);
-            require(size(cells) == n, "one cell per point");
-            require(size(points, 1) == size(middles, 1), "middles have the wrong width");
-            require_below(cells.data(), n, 0, n_cells, "cell out of bounds");
-            new (self)
-                Bound(points.data(), cells.data(), n, middles.data(), n_cells, size(points, 1));
-          },
-          "points"_a.noconvert(), "cells"_a.noconvert(), "middles"_a.noconvert())
+void bind_cells(nb::module_& m) {
+  kernel_class<Cells, T>(m, "Cells")
       .def(
           "nearest",
-          [](const Bound& b, const BoundRows<T>& queries, Index begin, Index end, Index n_probes,
+          [](const Cells<T>& cells, const Rows<T>& queries, Index begin, Index end, Index n_probes,
              Matrix<Column> chosen, Matrix<T> distances) {
-            require_range(queries.rows.n_rows(), begin, end);
-            require(queries.rows.is_dense() && queries.rows.width() == b.width(),
-                    "queries must be stored like the points");
+            const Range range = checked_range("begin, end", queries.n_rows(), begin, end);
+            require(queries.is_dense() && queries.width() == cells.width(),
+                    "queries must be stored like the points, with as many features");
             const Index k = size(chosen, 1);
-            require(n_probes >= 1 && k >= 1 && k <= b.n_points(), "n_probes or k out of range");
-            require(size(chosen, 0) == end - begin && size(distances, 0) == end - begin &&
-                        size(distances, 1) == k,
-                    "outputs must be (queries, k)");
+            require_positive("n_probes", double(n_probes));
+            require_between("columns of chosen", k, Index(1), cells.n_points());
+            const auto out = checked_outputs(chosen, distances, range.size(), k);
             nb::gil_scoped_release release;
-            b.nearest(queries.rows, begin, end, n_probes, k, chosen.data(), distances.data());
+            cells.nearest(queries, range, n_probes, out);
           },
-          "queries"_a, "begin"_a, "end"_a, "n_probes"_a, "chosen"_a.noconvert(),
-          "distances"_a.noconvert());
-}
-
-template <class T>
-void bind_lists(nb::module_& m) {
-  m.def(
-      "nearest_of_lists",
-      [](const BoundRows<T>& rows, const BoundRows<T>& queries, Index begin, Index end,
-         Matrix<const Column> lists, Matrix<Column> chosen, Matrix<T> distances) {
-        require_range(queries.rows.n_rows(), begin, end);
-        require(queries.rows.width() == rows.rows.width() &&
-                    queries.rows.is_dense() == rows.rows.is_dense(),
-                "queries must be stored like the rows");
-        const Index n = end - begin, length = size(lists, 1), k = size(chosen, 1);
-        require(size(lists, 0) == n && size(chosen, 0) == n && size(distances, 0) == n &&
-                    size(distances, 1) == k && k >= 1,
-                "lists and outputs must have one row per query");
-        require_below(lists.data(), n * length, 0, rows.rows.n_rows(), "row out of bounds");
-        nb::gil_scoped_release release;
-        nearest_of_lists(rows.rows, queries.rows, begin, end, lists.data(), length, k,
-                         chosen.data(), distances.data());
+          "queries"_a, "begin"_a, "end"_a, "n_probes"_a, "chosen"_array, "distances"_array);
+  m.def(  // they copy what they are made of
+      "cells",
+      [](Matrix<const T> points, Vector<const Column> cells, Matrix<const T> centers) {
+        const Index n = size(points, 0), n_cells = size(centers, 0), width = size(points, 1);
+        require_size("points", n, 0);
+        require_size("features of points", width, 0);
+        require_size("centers", n_cells, 0);
+        require_shape("cells", cells, n);
+        require_shape("centers", centers, n_cells, width);
+        require_indices("cells", cells, n_cells);
+        return Cells<T>(points.data(), cells.data(), n, centers.data(), n_cells, width);
       },
-      "rows"_a, "queries"_a, "begin"_a, "end"_a, "lists"_a.noconvert(), "chosen"_a.noconvert(),
-      "distances"_a.noconvert());
+      "points"_array, "cells"_array, "centers"_array);
 }
 
 }  // namespace
 
+template <class T>
 void bind_nearest(nb::module_& m) {
-  bind<float>(m, "NearestFloat32");
-  bind<double>(m, "NearestFloat64");
-  bind_lists<float>(m);
-  bind_lists<double>(m);
-  bind_cells<float>(m, "CellsFloat32");
-  bind_cells<double>(m, "CellsFloat64");
+  bind_search<T>(m);
+  bind_cells<T>(m);
+  m.def(
+      "nearest_of_lists",
+      [](const Rows<T>& rows, const Rows<T>& queries, Index begin, Index end,
+         Matrix<const Column> lists, Matrix<Column> chosen, Matrix<T> distances) {
+        const Range range = checked_range("begin, end", queries.n_rows(), begin, end);
+        const Index length = size(lists, 1);
+        require_alike("queries", queries, rows);
+        require_size("columns of chosen", size(chosen, 1));
+        require_shape("lists", lists, range.size(), length);
+        require_indices("lists", lists, rows.n_rows());
+        const auto out = checked_outputs(chosen, distances, range.size(), size(chosen, 1));
+        nb::gil_scoped_release release;
+        nearest_of_lists(rows, queries, range, lists.data(), length, out);
+      },
+      "rows"_a, "queries"_a, "begin"_a, "end"_a, "lists"_array, "chosen"_array, "distances"_array);
 }
+
+HYPERLOCAL_BOTH_PRECISIONS(bind_nearest);
 
 }  // namespace hyperlocal::bindings

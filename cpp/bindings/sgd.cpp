@@ -4,63 +4,58 @@
 
 #include <optional>
 
-#include "anchor_descent.hpp"
 #include "bindings/bind.hpp"
-#include "bindings/bound_gate.hpp"
+#include "bindings/checks.hpp"
+#include "learned_gate.hpp"
 
 namespace hyperlocal::bindings {
 
-namespace {
-
 template <class T>
-void bind(nb::module_& m) {
-  m.def(
-      "sgd_epoch",
-      [](const BoundLifted<T>& source, Vector<const Column> target, Vector<const T> costs,
-         Loss loss, bool crammer_singer, Array<T, 3> weights, std::optional<Array<T, 3>> average,
-         double visits, double lambda, double t0, Index skip, bool decay_bias,
-         Vector<const Index> order, Index column_begin, Index column_end,
-         const BoundGate<T>* learned_gate) {
-        source.require_weights(weights);
-        const Index n = source.lifted.n_rows(), n_columns = size(weights, 1);
-        require(size(target) == n && size(costs) == n, "one target and cost per row");
-        require_below(target.data(), n, crammer_singer ? 0 : -1, n_columns, "target out of bounds");
-        require_below(order.data(), size(order), 0, n, "row out of bounds");
-        require_range(n_columns, column_begin, column_end);
-        require(skip >= 1 && lambda > 0 && t0 > 0, "skip, lambda and t0 must be positive");
-        require(!crammer_singer || (n_columns >= 2 && column_begin == 0 && column_end == n_columns),
-                "Crammer-Singer needs all columns at once");
-        if (average) {
-          source.require_weights(*average);
-          require(size(*average, 1) == n_columns, "average must have the shape of weights");
-        }
-        const SgdProblem<T> problem{source.lifted,    target.data(), costs.data(),  n_columns,
-                                    source.n_anchors, loss,          crammer_singer};
-        SgdState<T> state{weights.data(), average ? average->data() : nullptr, visits};
-        const SgdSchedule schedule{lambda, t0, skip, decay_bias};
-        if (learned_gate == nullptr) {
-          nb::gil_scoped_release release;
-          sgd_epoch(problem, state, schedule, order.data(), size(order), column_begin, column_end,
-                    FixedGate{});
-          return;
-        }
-        learned_gate->require_codes_of(source);
-        require(column_begin == 0 && column_end == n_columns, "a gate learns from all columns");
-        nb::gil_scoped_release release;
-        sgd_epoch(problem, state, schedule, order.data(), size(order), column_begin, column_end,
-                  LearnedGate<T>(learned_gate->gate, source.lifted, weights.data(), n_columns));
-      },
-      "lifted"_a, "target"_a.noconvert(), "costs"_a.noconvert(), "loss"_a, "crammer_singer"_a,
-      "weights"_a.noconvert(), "average"_a.noconvert().none(), "visits"_a, "lambda_"_a, "t0"_a,
-      "skip"_a, "decay_bias"_a, "order"_a.noconvert(), "column_begin"_a, "column_end"_a,
-      "learned_gate"_a.none() = nb::none());
-}
-
-}  // namespace
-
 void bind_sgd(nb::module_& m) {
-  bind<float>(m);
-  bind<double>(m);
+  kernel_class<SgdProblem, T>(m, "SgdProblem")
+      .def(
+          "epoch",
+          [](const SgdProblem<T>& problem, Array<T, 3> weights, std::optional<Array<T, 3>> average,
+             double n_visits, const SgdSchedule& schedule, Vector<const Index> order,
+             Index column_begin, Index column_end, const MovingGate<T>* learned_gate) {
+            const Lifted<T>& lifted = problem.lifted;
+            const Index n_columns = problem.n_columns;
+            require_shape("weights", weights, lifted.n_anchors(), n_columns, lifted.block_width());
+            if (average) require_same_shape("average", *average, weights);
+            require_positive("skip", double(schedule.skip));
+            require_positive("lambda_", schedule.lambda);
+            require_positive("t0", schedule.t0);
+            const Visits visits = checked_visits(order, lifted.n_rows());
+            const Range columns =
+                checked_range("column_begin, column_end", n_columns, column_begin, column_end);
+            require(
+                columns.size() == n_columns || !(problem.crammer_singer || learned_gate != nullptr),
+                "column_begin, column_end: all columns are needed at once");
+            SgdState<T> state{weights.data(), average ? average->data() : nullptr, n_visits};
+            if (learned_gate != nullptr) require_codes_of(*learned_gate, lifted);
+            nb::gil_scoped_release release;
+            if (learned_gate == nullptr)
+              sgd_epoch(problem, state, schedule, visits, columns, FixedGate{});
+            else
+              sgd_epoch(problem, state, schedule, visits, columns,
+                        LearnedGate<T>(*learned_gate, lifted, weights.data(), n_columns));
+          },
+          "weights"_array, "average"_array.none(), "n_visits"_a, "schedule"_a, "order"_array,
+          "column_begin"_a, "column_end"_a, "learned_gate"_a.none() = nb::none());
+  def_maker(
+      m, "sgd_problem",
+      [](const Lifted<T>& lifted, Vector<const Column> target, Vector<const T> costs,
+         Index n_columns, Loss loss, bool crammer_singer) {
+        require_size("n_columns", n_columns, crammer_singer ? 2 : 1);
+        require_shape("target", target, lifted.n_rows());
+        require_shape("costs", costs, lifted.n_rows());
+        require_indices("target", target, n_columns, crammer_singer ? 0 : -1);
+        return SgdProblem<T>{lifted, target.data(), costs.data(), n_columns, loss, crammer_singer};
+      },
+      "lifted"_a, "target"_array, "costs"_array, "n_columns"_a, "loss"_a,
+      "crammer_singer"_a = false);
 }
+
+HYPERLOCAL_BOTH_PRECISIONS(bind_sgd);
 
 }  // namespace hyperlocal::bindings

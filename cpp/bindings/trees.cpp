@@ -1,5 +1,9 @@
+#include <nanobind/stl/tuple.h>
+
+#include <tuple>
+
+#include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
-#include "bindings/bound_rows.hpp"
 #include "local_deep.hpp"
 #include "tree_walk.hpp"
 
@@ -8,119 +12,106 @@ namespace hyperlocal::bindings {
 namespace {
 
 TreeShape checked_shape(Index depth, Index n_vectors, Index stride, Index width) {
-  require(depth >= 0 && depth < 30, "depth must lie between 0 and 29");
-  require(n_vectors >= 3, "a node needs a route, a gate and a weight vector");
-  require(stride % 8 == 0 && stride > width, "the stride must be a multiple of 8 above the width");
+  require_between("depth", depth, Index(0), Index(29));
+  require_size("vectors of nodes (route, gate and weights)", n_vectors, 3);
+  require_between("stride of nodes", stride, width + 1, largest_size);
+  require(stride % 8 == 0, "stride of nodes must be a multiple of 8");
   return {depth, n_vectors - 2, stride};
 }
 
-// Nodes (nodes, vectors, stride) of one tree over rows, and labels for its columns.
+// Nodes (nodes, vectors, stride) of one complete tree.
 template <class T, class N>
-TreeShape checked_tree(const BoundRows<T>& b, const Array<N, 3>& nodes, Index depth) {
-  const auto shape = checked_shape(depth, size(nodes, 1), size(nodes, 2), b.rows.width());
-  require(size(nodes, 0) == shape.n_nodes(), "nodes must be those of a complete tree");
+TreeShape checked_tree(const Rows<T>& rows, const Array<N, 3>& nodes, Index depth) {
+  const auto shape = checked_shape(depth, size(nodes, 1), size(nodes, 2), rows.width());
+  require_shape("nodes", nodes, shape.n_nodes(), any_size, any_size);
   return shape;
 }
 
-template <class T>
-TreeTargets<T> checked_targets(const BoundRows<T>& b, const Vector<const Column>& target,
-                               const Vector<const T>& costs, const Vector<const Index>& order,
-                               Index first_column) {
-  const Index n = b.rows.n_rows();
-  require(size(target) == n && size(costs) == n, "one target and cost per row");
-  require_below(order.data(), size(order), 0, n, "row out of bounds");
-  return {target.data(), costs.data(), first_column};
-}
-
-nb::tuple as_tuple(const TreeReport& report) {
-  return nb::make_tuple(report.loss, report.projection, report.reach);
+// The sum of losses, Σ P|θ·x| and Σ P.
+std::tuple<double, double, double> as_tuple(const TreeReport& report) {
+  return {report.loss, report.projection, report.reach};
 }
 
 template <class T>
-void bind(nb::module_& m) {
-  m.def(
-      "tree_epoch",
-      [](const BoundRows<T>& b, Vector<const Column> target, Vector<const T> costs,
-         Index first_column, Array<T, 3> nodes, Array<T, 3> mean, Array<T, 3> square, Index depth,
-         double alpha, double sharpness, bool hard, Vector<const double> rates,
-         Vector<const Index> order) {
-        const auto shape = checked_tree(b, nodes, depth);
-        const auto targets = checked_targets(b, target, costs, order, first_column);
-        for (const auto& moments : {mean, square})
-          for (int axis = 0; axis < 3; ++axis)
-            require(size(moments, axis) == size(nodes, axis), "moments must fit the nodes");
-        require(size(rates) == (size(order) + detail::tree_batch - 1) / detail::tree_batch,
-                "one rate per batch");
-        TreeReport report;
-        {
-          nb::gil_scoped_release release;
-          report = tree_epoch(b.rows, targets, shape, nodes.data(),
-                              AdamState<T>{mean.data(), square.data()}, alpha,
-                              Routing{sharpness, hard}, rates.data(), order.data(), size(order));
-        }
-        return as_tuple(report);
+void bind_training(nb::module_& m) {
+  kernel_class<TreeProblem, T>(m, "TreeProblem")
+      .def(
+          "epoch",
+          [](const TreeProblem<T>& problem, Array<T, 3> nodes, Array<T, 3> mean, Array<T, 3> square,
+             Index first_column, const Routing& routing, Vector<const double> rates,
+             Vector<const Index> order) {
+            const auto shape = checked_tree(problem.rows, nodes, problem.depth);
+            const Visits visits = checked_visits(order, problem.rows.n_rows());
+            require_same_shape("mean", mean, nodes);
+            require_same_shape("square", square, nodes);
+            require_size("first_column", first_column, 0);
+            require_shape("rates", rates, n_batches(visits.size, detail::tree_batch));
+            nb::gil_scoped_release release;
+            return as_tuple(tree_epoch(problem, {shape, nodes.data(), mean.data(), square.data()},
+                                       first_column, routing, rates.data(), visits));
+          },
+          "nodes"_array, "mean"_array, "square"_array, "first_column"_a, "routing"_a, "rates"_array,
+          "order"_array)
+      .def(
+          "gradient",
+          [](const TreeProblem<T>& problem, Array<const T, 3> nodes, Index first_column,
+             const Routing& routing, Vector<const Index> order, Array<T, 3> gradient,
+             Matrix<T> scores) {
+            const auto shape = checked_tree(problem.rows, nodes, problem.depth);
+            const Visits visits = checked_visits(order, problem.rows.n_rows());
+            require_same_shape("gradient", gradient, nodes);
+            require_size("first_column", first_column, 0);
+            require_between("rows in order", visits.size, Index(0), detail::tree_batch);
+            require_shape("scores", scores, visits.size, shape.n_columns);
+            nb::gil_scoped_release release;
+            return as_tuple(tree_gradient(problem, shape, nodes.data(), first_column, routing,
+                                          visits, gradient.data(), scores.data()));
+          },
+          "nodes"_array, "first_column"_a, "routing"_a, "order"_array, "gradient"_array,
+          "scores"_array);
+  def_maker(
+      m, "tree_problem",
+      [](const Rows<T>& rows, Vector<const Column> target, Vector<const T> costs, Index depth,
+         double alpha) {
+        require_shape("target", target, rows.n_rows());
+        require_shape("costs", costs, rows.n_rows());
+        return TreeProblem<T>{rows, target.data(), costs.data(), depth, alpha};
       },
-      "rows"_a, "target"_a.noconvert(), "costs"_a.noconvert(), "first_column"_a,
-      "nodes"_a.noconvert(), "mean"_a.noconvert(), "square"_a.noconvert(), "depth"_a, "alpha"_a,
-      "sharpness"_a, "hard"_a, "rates"_a.noconvert(), "order"_a.noconvert());
-  m.def(
-      "tree_gradient",
-      [](const BoundRows<T>& b, Vector<const Column> target, Vector<const T> costs,
-         Index first_column, Array<const T, 3> nodes, Index depth, double alpha, double sharpness,
-         bool hard, Vector<const Index> order, Array<T, 3> gradient, Matrix<T> scores) {
-        const auto shape = checked_tree(b, nodes, depth);
-        const auto targets = checked_targets(b, target, costs, order, first_column);
-        for (int axis = 0; axis < 3; ++axis)
-          require(size(gradient, axis) == size(nodes, axis), "the gradient must fit the nodes");
-        require(size(order) <= detail::tree_batch, "one batch at a time");
-        require(size(scores, 0) == size(order) && size(scores, 1) == shape.n_columns,
-                "scores must be (rows, columns)");
-        TreeReport report;
-        {
-          nb::gil_scoped_release release;
-          report =
-              tree_gradient(b.rows, targets, shape, nodes.data(), alpha, Routing{sharpness, hard},
-                            order.data(), size(order), gradient.data(), scores.data());
-        }
-        return as_tuple(report);
-      },
-      "rows"_a, "target"_a.noconvert(), "costs"_a.noconvert(), "first_column"_a,
-      "nodes"_a.noconvert(), "depth"_a, "alpha"_a, "sharpness"_a, "hard"_a, "order"_a.noconvert(),
-      "gradient"_a.noconvert(), "scores"_a.noconvert());
-  m.def(
-      "tree_scores",
-      [](const BoundRows<T>& b, Index begin, Index end, Array<const T, 4> nodes, Index depth,
-         Matrix<T> out) {
-        require_range(b.rows.n_rows(), begin, end);
-        const auto shape = checked_shape(depth, size(nodes, 2), size(nodes, 3), b.rows.width());
-        require(size(nodes, 1) == shape.n_nodes(), "nodes must be those of complete trees");
-        require(size(out, 0) == end - begin && size(out, 1) == size(nodes, 0) * shape.n_columns,
-                "out has the wrong shape");
-        nb::gil_scoped_release release;
-        return tree_scores(b.rows, begin, end, shape, nodes.data(), size(nodes, 0), out.data());
-      },
-      "rows"_a, "begin"_a, "end"_a, "nodes"_a.noconvert(), "depth"_a, "out"_a.noconvert());
-  m.def(
-      "tree_paths",
-      [](const BoundRows<T>& b, Index begin, Index end, Array<const T, 3> nodes, Index depth,
-         Matrix<Column> path, Matrix<T> gates) {
-        require_range(b.rows.n_rows(), begin, end);
-        const auto shape = checked_tree(b, nodes, depth);
-        require(size(path, 0) == end - begin && size(path, 1) == depth + 1 &&
-                    size(gates, 0) == end - begin && size(gates, 1) == depth + 1,
-                "outputs must be (rows, depth + 1)");
-        nb::gil_scoped_release release;
-        tree_paths(b.rows, begin, end, shape, nodes.data(), path.data(), gates.data());
-      },
-      "rows"_a, "begin"_a, "end"_a, "nodes"_a.noconvert(), "depth"_a, "path"_a.noconvert(),
-      "gates"_a.noconvert());
+      "rows"_a, "target"_array, "costs"_array, "depth"_a, "alpha"_a);
 }
 
 }  // namespace
 
+template <class T>
 void bind_trees(nb::module_& m) {
-  bind<float>(m);
-  bind<double>(m);
+  bind_training<T>(m);
+  m.def(
+      "tree_scores",
+      [](const Rows<T>& rows, Index begin, Index end, Array<const T, 4> nodes, Index depth,
+         Matrix<T> out) {
+        const Range range = checked_range("begin, end", rows.n_rows(), begin, end);
+        const auto shape = checked_shape(depth, size(nodes, 2), size(nodes, 3), rows.width());
+        require_shape("nodes", nodes, any_size, shape.n_nodes(), any_size, any_size);
+        require_size("trees of nodes", size(nodes, 0), 0);
+        require_shape("out", out, range.size(), size(nodes, 0) * shape.n_columns);
+        nb::gil_scoped_release release;
+        return tree_scores(rows, range, shape, nodes.data(), size(nodes, 0), out.data());
+      },
+      "rows"_a, "begin"_a, "end"_a, "nodes"_array, "depth"_a, "out"_array);
+  m.def(
+      "tree_paths",
+      [](const Rows<T>& rows, Index begin, Index end, Array<const T, 3> nodes, Index depth,
+         Matrix<Column> path, Matrix<T> gates) {
+        const Range range = checked_range("begin, end", rows.n_rows(), begin, end);
+        const auto shape = checked_tree(rows, nodes, depth);
+        require_shape("path", path, range.size(), depth + 1);
+        require_shape("gates", gates, range.size(), depth + 1);
+        nb::gil_scoped_release release;
+        tree_paths(rows, range, shape, nodes.data(), path.data(), gates.data());
+      },
+      "rows"_a, "begin"_a, "end"_a, "nodes"_array, "depth"_a, "path"_array, "gates"_array);
 }
+
+HYPERLOCAL_BOTH_PRECISIONS(bind_trees);
 
 }  // namespace hyperlocal::bindings

@@ -1,393 +1,369 @@
-"""Types of the compiled kernels (``cpp/bindings/``). Outputs are written into given arrays."""
+from collections.abc import Callable
+import enum
+from typing import Annotated, overload
 
-from enum import Enum
+import numpy
+from numpy.typing import NDArray
 
-import numpy as np
 
-Array = np.ndarray
+INSTRUCTION_SET: str = 'baseline'
 
-INSTRUCTION_SET: str
+def cpu_supports_x86_64_v3() -> bool: ...
 
-class Coding(Enum):
-    hard = ...
-    soft = ...
-    inverse_distance = ...
-    lle = ...
-    llc = ...
-    lcc = ...
+class Coding(enum.Enum):
+    hard = 0
 
-class Loss(Enum):
-    hinge = ...
-    squared_hinge = ...
-    log = ...
+    soft = 1
 
-class Coupling(Enum):
-    one_vs_rest = ...
-    crammer_singer = ...
-    multinomial = ...
-    regression = ...
+    inverse_distance = 2
 
-class _Rows:
-    def __init__(self, *arrays: Array | int | bool | float) -> None: ...
+    lle = 3
+
+    llc = 4
+
+    lcc = 5
+
+class Loss(enum.Enum):
+    hinge = 0
+
+    squared_hinge = 1
+
+    log = 2
+
+class Kernel(enum.Enum):
+    linear = 0
+
+    poly = 1
+
+    rbf = 2
+
+class Coupling(enum.Enum):
+    one_vs_rest = 0
+
+    crammer_singer = 1
+
+    multinomial = 2
+
+    regression = 3
+
+class CodingOptions:
+    def __init__(self, *, coding: Coding, beta: float, ridge: float, locality: float) -> None: ...
+
+class NeighborhoodOptions:
+    def __init__(self, *, kernel: Kernel, sigma: float, degree: int, coef0: float, tol: float, max_steps: int) -> None: ...
+
+class SgdSchedule:
+    def __init__(self, *, lambda_: float, t0: float, skip: int, decay_bias: bool) -> None: ...
+
+class PegasosSchedule:
+    def __init__(self, *, lambda_: float, radius: float = float('inf'), batch_size: int = 1) -> None: ...
+
+class Routing:
+    def __init__(self, *, sharpness: float, hard: bool) -> None: ...
+
+class AnchorEpochOptions:
+    def __init__(self, *, own_share: float, batch_size: int, n_threads: int = 1) -> None: ...
+
+class AnchorMotion:
+    pass
+
+def anchor_motion(momentum: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], spread: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], rates: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_moves: int) -> AnchorMotion: ...
+
+class TrainedSvms:
+    pass
+
+def trained_svms(scales: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu')], beta: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> TrainedSvms: ...
+
+class RowsFloat32:
     @property
     def n_rows(self) -> int: ...
+
     @property
     def width(self) -> int: ...
-    def squared_norms(self, begin: int, end: int, out: Array) -> None: ...
-    def gather(self, chosen: Array, out: Array) -> None: ...
-    def encode(
-        self,
-        begin: int,
-        end: int,
-        anchors: Array,
-        products: Array,
-        half_norms: Array,
-        coding: Coding,
-        beta: float,
-        ridge: float,
-        locality: float,
-        chosen: Array,
-        weights: Array,
-        distances: Array,
-    ) -> None: ...
-    def group_sums(self, groups: Array, row_weights: Array, sums: Array, masses: Array) -> None: ...
 
-class RowsFloat32(_Rows): ...
-class RowsFloat64(_Rows): ...
+    def squared_norms(self, begin: int, end: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
 
-class _Lifted:
-    def __init__(
-        self,
-        rows: _Rows,
-        anchors: Array,
-        weights: Array,
-        n_anchors: int,
-        bias: float,
-        shared_bias: bool = False,
-    ) -> None: ...
-    def scores(self, begin: int, end: int, weights: Array, out: Array) -> None: ...
-    def add(self, steps: Array, weights: Array, column_begin: int, column_end: int) -> None: ...
-    def squared_norms(self, begin: int, end: int, out: Array) -> None: ...
-    def group_by_anchor(
-        self, begin: int, end: int, starts: Array, rows: Array, places: Array
-    ) -> None: ...
-    def combine(self, begin: int, end: int, places: Array, partial: Array, out: Array) -> None: ...
+    def gather(self, chosen: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
 
-class LiftedFloat32(_Lifted): ...
-class LiftedFloat64(_Lifted): ...
+    def group_sums(self, groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], row_weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], masses: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
 
-class _Dual:
-    def __init__(
-        self,
-        lifted: _Lifted,
-        target: Array,
-        costs: Array,
-        squared_norms: Array,
-        n_columns: int,
-        loss: Loss,
-    ) -> None: ...
-    def epoch(
-        self,
-        weights: Array,
-        alpha: Array,
-        active: Array,
-        order: Array,
-        column_begin: int,
-        column_end: int,
-        bounds: Array,
-        reports: Array,
-    ) -> None: ...
-    def check(
-        self,
-        weights: Array,
-        alpha: Array,
-        active: Array,
-        begin: int,
-        end: int,
-        scores: Array,
-        bounds: Array,
-        losses: Array,
-        gaps: Array,
-    ) -> None: ...
-    def crammer_singer_epoch(
-        self,
-        weights: Array,
-        alpha: Array,
-        active: Array,
-        order: Array,
-        bounds: Array,
-        reports: Array,
-    ) -> None: ...
-    def crammer_singer_check(
-        self,
-        weights: Array,
-        alpha: Array,
-        active: Array,
-        begin: int,
-        end: int,
-        scores: Array,
-        bounds: Array,
-        losses: Array,
-        gaps: Array,
-    ) -> None: ...
+class CoderFloat32:
+    def encode(self, begin: int, end: int, products: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], chosen: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], distances: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
 
-class DualFloat32(_Dual): ...
-class DualFloat64(_Dual): ...
+@overload
+def rows(dense: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], quadratic: bool = False, scale: float = 1.0) -> RowsFloat32: ...
 
-class _MovingGate:
-    def __init__(
-        self,
-        places: _Rows,
-        anchors: Array,
-        neighbours: Array,
-        reserves: Array,
-        codes: Array,
-        squared_norms: Array,
-        row_norms: Array,
-        beta: float,
-        normalize: bool,
-    ) -> None: ...
-    def recode(self, rows: Array) -> None: ...
+@overload
+def rows(values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, quadratic: bool = False, scale: float = 1.0) -> RowsFloat32: ...
 
-class MovingGateFloat32(_MovingGate): ...
-class MovingGateFloat64(_MovingGate): ...
+@overload
+def rows(dense: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], quadratic: bool = False, scale: float = 1.0) -> RowsFloat64: ...
 
-class _AnchorEpoch:
-    def __init__(
-        self,
-        dual: _Dual,
-        gate: _MovingGate,
-        weights: Array,
-        alpha: Array,
-        active: Array,
-        momentum: Array,
-        spread: Array,
-        rates: Array,
-        n_moves: int,
-        crammer_singer: bool,
-        own_share: float,
-        order: Array,
-        batch_size: int,
-        bounds: Array,
-        reports: Array,
-        right: Array,
-        n_threads: int,
-    ) -> None: ...
-    def run(self, part: int, column_begin: int, column_end: int) -> None: ...
-    def give_up(self) -> None: ...
+@overload
+def rows(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, quadratic: bool = False, scale: float = 1.0) -> RowsFloat64: ...
 
-class AnchorEpochFloat32(_AnchorEpoch): ...
-class AnchorEpochFloat64(_AnchorEpoch): ...
+@overload
+def coder(rows: RowsFloat32, anchors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], half_norms: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], options: CodingOptions) -> CoderFloat32: ...
 
-def sgd_epoch(
-    lifted: _Lifted,
-    target: Array,
-    costs: Array,
-    loss: Loss,
-    crammer_singer: bool,
-    weights: Array,
-    average: Array | None,
-    visits: float,
-    lambda_: float,
-    t0: float,
-    skip: int,
-    decay_bias: bool,
-    order: Array,
-    column_begin: int,
-    column_end: int,
-    learned_gate: _MovingGate | None = None,
-) -> None: ...
+@overload
+def coder(rows: RowsFloat64, anchors: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], half_norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], options: CodingOptions) -> CoderFloat64: ...
 
-class Kernel(Enum):
-    linear = ...
-    poly = ...
-    rbf = ...
+class LiftedFloat32:
+    def scores(self, begin: int, end: int, weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
 
-class _Nearest:
-    def __init__(self, n_queries: int, k: int) -> None: ...
-    def add(self, products: Array, half_norms: Array, slack: Array) -> None: ...
-    def finish(
-        self,
-        rows: _Rows,
-        queries: _Rows,
-        begin: int,
-        chosen: Array,
-        distances: Array,
-        bounds: Array,
-    ) -> None: ...
+    def add(self, steps: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu')], column_begin: int, column_end: int) -> None: ...
 
-class NearestFloat32(_Nearest): ...
-class NearestFloat64(_Nearest): ...
+    def squared_norms(self, begin: int, end: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
 
-def nearest_of_lists(
-    rows: _Rows,
-    queries: _Rows,
-    begin: int,
-    end: int,
-    lists: Array,
-    chosen: Array,
-    distances: Array,
-) -> None: ...
+    def group_by_anchor(self, begin: int, end: int, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], places: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
 
-class _Cells:
-    def __init__(self, points: Array, cells: Array, middles: Array) -> None: ...
-    def nearest(
-        self,
-        queries: _Rows,
-        begin: int,
-        end: int,
-        n_probes: int,
-        chosen: Array,
-        distances: Array,
-    ) -> None: ...
+    def combine(self, begin: int, end: int, places: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], partial: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
 
-class CellsFloat32(_Cells): ...
-class CellsFloat64(_Cells): ...
+@overload
+def lifted(rows: RowsFloat32, anchors: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_anchors: int, bias: float, shared_bias: bool = False) -> LiftedFloat32: ...
 
-class _Neighborhood:
-    def __init__(
-        self,
-        rows: _Rows,
-        target: Array,
-        costs: Array,
-        n_classes: int,
-        kernel: Kernel,
-        sigma: float,
-        degree: int,
-        coef0: float,
-        tol: float,
-        max_steps: int,
-    ) -> None: ...
-    def scores(
-        self,
-        queries: _Rows,
-        begin: int,
-        end: int,
-        neighbors: Array,
-        distances: Array,
-        in_question: Array | None,
-        out: Array,
-        n_unsolved: Array,
-    ) -> None: ...
-    def gram_scores(
-        self, neighbors: Array, grams: Array, out: Array, n_unsolved: Array
-    ) -> None: ...
-    def train(
-        self,
-        centres: _Rows,
-        begin: int,
-        end: int,
-        neighbors: Array,
-        scales: Array,
-        starts: Array,
-        classes: Array,
-        beta: Array,
-        bias: Array,
-        n_unsolved: Array,
-    ) -> None: ...
+@overload
+def lifted(rows: RowsFloat64, anchors: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_anchors: int, bias: float, shared_bias: bool = False) -> LiftedFloat64: ...
 
-class NeighborhoodFloat32(_Neighborhood): ...
-class NeighborhoodFloat64(_Neighborhood): ...
+class DualProblemFloat32:
+    pass
 
-class _KeptSvms:
-    def __init__(
-        self,
-        neighborhood: _Neighborhood,
-        nearest: Array,
-        scales: Array,
-        starts: Array,
-        classes: Array,
-        bias: Array,
-        support_starts: Array,
-        support: Array,
-        beta: Array,
-    ) -> None: ...
-    def scores(self, queries: _Rows, begin: int, end: int, centres: Array, out: Array) -> None: ...
+class DualStateFloat32:
+    def epoch(self, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], column_begin: int, column_end: int, reports: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
 
-class KeptSvmsFloat32(_KeptSvms): ...
-class KeptSvmsFloat64(_KeptSvms): ...
+    def check(self, begin: int, end: int, scores: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], losses: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], gaps: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
 
-def pegasos_epoch(
-    rows: _Rows,
-    bias: float,
-    target: Array | None,
-    values: Array | None,
-    costs: Array,
-    loss: Loss,
-    coupling: Coupling,
-    epsilon: float,
-    scaled: Array,
-    past: Array | None,
-    columns: Array,
-    steps: float,
-    lambda_: float,
-    radius: float,
-    batch_size: int,
-    order: Array,
-    column_begin: int,
-    column_end: int,
-) -> None: ...
-def kernel_pegasos_block(
-    products: Array,
-    kernel: Array,
-    target: Array,
-    costs: Array,
-    lambda_: float,
-    steps: float,
-    squared_norms: Array,
-    losses: Array,
-    added: Array,
-) -> None: ...
-def tree_epoch(
-    rows: _Rows,
-    target: Array,
-    costs: Array,
-    first_column: int,
-    nodes: Array,
-    mean: Array,
-    square: Array,
-    depth: int,
-    alpha: float,
-    sharpness: float,
-    hard: bool,
-    rates: Array,
-    order: Array,
-) -> tuple[float, float, float]: ...
-def tree_gradient(
-    rows: _Rows,
-    target: Array,
-    costs: Array,
-    first_column: int,
-    nodes: Array,
-    depth: int,
-    alpha: float,
-    sharpness: float,
-    hard: bool,
-    order: Array,
-    gradient: Array,
-    scores: Array,
-) -> tuple[float, float, float]: ...
-def tree_scores(
-    rows: _Rows, begin: int, end: int, nodes: Array, depth: int, out: Array
-) -> bool: ...
-def tree_paths(
-    rows: _Rows, begin: int, end: int, nodes: Array, depth: int, path: Array, gates: Array
-) -> None: ...
-def latent_epoch(
-    rows: _Rows,
-    target: Array,
-    costs: Array,
-    weights: Array,
-    n_models: int,
-    q: float,
-    alpha: float,
-    step: float,
-    first_visit: float,
-    n_visits: float,
-    order: Array,
-    seed: int,
-    held: Array,
-) -> float: ...
-def latent_scores(
-    products: Array, n_models: int, q: float, make_gates: bool, scores: Array
-) -> None: ...
+@overload
+def dual_problem(lifted: LiftedFloat32, target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], costs: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], squared_norms: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_columns: int, loss: Loss, crammer_singer: bool = False) -> DualProblemFloat32: ...
+
+@overload
+def dual_problem(lifted: LiftedFloat64, target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], costs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], squared_norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_columns: int, loss: Loss, crammer_singer: bool = False) -> DualProblemFloat64: ...
+
+@overload
+def dual_state(problem: DualProblemFloat32, weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu')], alpha: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], active: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> DualStateFloat32: ...
+
+@overload
+def dual_state(problem: DualProblemFloat64, weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], alpha: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], active: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> DualStateFloat64: ...
+
+class MovingGateFloat32:
+    def recode(self, rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], reserves: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
+
+class AnchorEpochFloat32:
+    def run(self, part: int, column_begin: int, column_end: int, before_batch: Callable | None = None) -> bool: ...
+
+    def cancel(self) -> None: ...
+
+@overload
+def moving_gate(places: RowsFloat32, anchors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], neighbors: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], codes: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], squared_norms: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], row_norms: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: float, normalize: bool) -> MovingGateFloat32: ...
+
+@overload
+def moving_gate(places: RowsFloat64, anchors: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], neighbors: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], codes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], squared_norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], row_norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: float, normalize: bool) -> MovingGateFloat64: ...
+
+@overload
+def anchor_epoch(state: DualStateFloat32, gate: MovingGateFloat32, motion: AnchorMotion, options: AnchorEpochOptions, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], reports: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], right: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> AnchorEpochFloat32: ...
+
+@overload
+def anchor_epoch(state: DualStateFloat64, gate: MovingGateFloat64, motion: AnchorMotion, options: AnchorEpochOptions, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], reports: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], right: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> AnchorEpochFloat64: ...
+
+class SgdProblemFloat32:
+    def epoch(self, weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu')], average: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu')] | None, n_visits: float, schedule: SgdSchedule, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], column_begin: int, column_end: int, learned_gate: MovingGateFloat32 | None = None) -> None: ...
+
+@overload
+def sgd_problem(lifted: LiftedFloat32, target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], costs: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_columns: int, loss: Loss, crammer_singer: bool = False) -> SgdProblemFloat32: ...
+
+@overload
+def sgd_problem(lifted: LiftedFloat64, target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], costs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_columns: int, loss: Loss, crammer_singer: bool = False) -> SgdProblemFloat64: ...
+
+class NearestRowsFloat32:
+    def add(self, products: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], half_norms: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], slack: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def finish(self, chosen: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], distances: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], bounds: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
+
+@overload
+def nearest_rows(rows: RowsFloat32, queries: RowsFloat32, begin: int, end: int, k: int) -> NearestRowsFloat32: ...
+
+@overload
+def nearest_rows(rows: RowsFloat64, queries: RowsFloat64, begin: int, end: int, k: int) -> NearestRowsFloat64: ...
+
+class CellsFloat32:
+    def nearest(self, queries: RowsFloat32, begin: int, end: int, n_probes: int, chosen: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], distances: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
+
+@overload
+def cells(points: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], cells: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], centers: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> CellsFloat32: ...
+
+@overload
+def cells(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], cells: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], centers: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> CellsFloat64: ...
+
+@overload
+def nearest_of_lists(rows: RowsFloat32, queries: RowsFloat32, begin: int, end: int, lists: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], chosen: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], distances: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
+
+@overload
+def nearest_of_lists(rows: RowsFloat64, queries: RowsFloat64, begin: int, end: int, lists: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], chosen: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], distances: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
+
+class NeighborhoodFloat32:
+    def scores(self, queries: RowsFloat32, begin: int, end: int, neighbors: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], distances: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], in_question: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')]) -> int: ...
+
+    def gram_scores(self, neighbors: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], grams: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')]) -> int: ...
+
+    def train(self, centers: RowsFloat32, begin: int, end: int, neighbors: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], models: TrainedSvms) -> int: ...
+
+class SupportVectorsFloat32:
+    pass
+
+class CachedSvmsFloat32:
+    def scores(self, queries: RowsFloat32, begin: int, end: int, centers: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
+
+@overload
+def neighborhood(rows: RowsFloat32, target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], costs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_classes: int, options: NeighborhoodOptions) -> NeighborhoodFloat32: ...
+
+@overload
+def neighborhood(rows: RowsFloat64, target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], costs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_classes: int, options: NeighborhoodOptions) -> NeighborhoodFloat64: ...
+
+@overload
+def support_vectors(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> SupportVectorsFloat32: ...
+
+@overload
+def support_vectors(starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> SupportVectorsFloat64: ...
+
+@overload
+def cached_svms(neighborhood: NeighborhoodFloat32, nearest: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], scales: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], support: SupportVectorsFloat32) -> CachedSvmsFloat32: ...
+
+@overload
+def cached_svms(neighborhood: NeighborhoodFloat64, nearest: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], scales: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], support: SupportVectorsFloat64) -> CachedSvmsFloat64: ...
+
+class PegasosProblemFloat32:
+    def epoch(self, scaled: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], past: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, columns: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], steps: float, schedule: PegasosSchedule, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], column_begin: int, column_end: int) -> None: ...
+
+@overload
+def pegasos_problem(rows: RowsFloat32, bias: float, target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, costs: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], loss: Loss, coupling: Coupling, epsilon: float) -> PegasosProblemFloat32: ...
+
+@overload
+def pegasos_problem(rows: RowsFloat64, bias: float, target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, costs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], loss: Loss, coupling: Coupling, epsilon: float) -> PegasosProblemFloat64: ...
+
+class KernelBlockFloat32:
+    def visit(self, lambda_: float, steps: float, squared_norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], losses: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], added: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
+
+@overload
+def kernel_block(products: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], kernel: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], costs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> KernelBlockFloat32: ...
+
+@overload
+def kernel_block(products: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], kernel: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], costs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> KernelBlockFloat64: ...
+
+class TreeProblemFloat32:
+    def epoch(self, nodes: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu')], mean: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu')], square: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu')], first_column: int, routing: Routing, rates: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[float, float, float]: ...
+
+    def gradient(self, nodes: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], first_column: int, routing: Routing, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], gradient: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu')], scores: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')]) -> tuple[float, float, float]: ...
+
+@overload
+def tree_problem(rows: RowsFloat32, target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], costs: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], depth: int, alpha: float) -> TreeProblemFloat32: ...
+
+@overload
+def tree_problem(rows: RowsFloat64, target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], costs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], depth: int, alpha: float) -> TreeProblemFloat64: ...
+
+@overload
+def tree_scores(rows: RowsFloat32, begin: int, end: int, nodes: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None, None), order='C', device='cpu', writable=False)], depth: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')]) -> bool: ...
+
+@overload
+def tree_scores(rows: RowsFloat64, begin: int, end: int, nodes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None, None), order='C', device='cpu', writable=False)], depth: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> bool: ...
+
+@overload
+def tree_paths(rows: RowsFloat32, begin: int, end: int, nodes: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], depth: int, path: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], gates: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
+
+@overload
+def tree_paths(rows: RowsFloat64, begin: int, end: int, nodes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], depth: int, path: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], gates: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
+
+class LatentProblemFloat32:
+    def epoch(self, weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu')], held: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], step: float, first_visit: float, n_visits: float, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], seed: int) -> float: ...
+
+@overload
+def latent_problem(rows: RowsFloat32, target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], costs: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_models: int, q: float, alpha: float) -> LatentProblemFloat32: ...
+
+@overload
+def latent_problem(rows: RowsFloat64, target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], costs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_models: int, q: float, alpha: float) -> LatentProblemFloat64: ...
+
+@overload
+def latent_scores(products: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu')], n_models: int, q: float, make_gates: bool, scores: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
+
+@overload
+def latent_scores(products: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], n_models: int, q: float, make_gates: bool, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
+
+class RowsFloat64:
+    @property
+    def n_rows(self) -> int: ...
+
+    @property
+    def width(self) -> int: ...
+
+    def squared_norms(self, begin: int, end: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
+
+    def gather(self, chosen: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
+
+    def group_sums(self, groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], row_weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], masses: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
+
+class CoderFloat64:
+    def encode(self, begin: int, end: int, products: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], chosen: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], distances: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
+
+class LiftedFloat64:
+    def scores(self, begin: int, end: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
+
+    def add(self, steps: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], column_begin: int, column_end: int) -> None: ...
+
+    def squared_norms(self, begin: int, end: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
+
+    def group_by_anchor(self, begin: int, end: int, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], places: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
+
+    def combine(self, begin: int, end: int, places: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], partial: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
+
+class DualProblemFloat64:
+    pass
+
+class DualStateFloat64:
+    def epoch(self, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], column_begin: int, column_end: int, reports: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
+
+    def check(self, begin: int, end: int, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], losses: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], gaps: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
+
+class MovingGateFloat64:
+    def recode(self, rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], reserves: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
+
+class AnchorEpochFloat64:
+    def run(self, part: int, column_begin: int, column_end: int, before_batch: Callable | None = None) -> bool: ...
+
+    def cancel(self) -> None: ...
+
+class SgdProblemFloat64:
+    def epoch(self, weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], average: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')] | None, n_visits: float, schedule: SgdSchedule, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], column_begin: int, column_end: int, learned_gate: MovingGateFloat64 | None = None) -> None: ...
+
+class NearestRowsFloat64:
+    def add(self, products: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], half_norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], slack: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def finish(self, chosen: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], distances: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
+
+class CellsFloat64:
+    def nearest(self, queries: RowsFloat64, begin: int, end: int, n_probes: int, chosen: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], distances: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
+
+class NeighborhoodFloat64:
+    def scores(self, queries: RowsFloat64, begin: int, end: int, neighbors: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], distances: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], in_question: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> int: ...
+
+    def gram_scores(self, neighbors: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], grams: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> int: ...
+
+    def train(self, centers: RowsFloat64, begin: int, end: int, neighbors: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], models: TrainedSvms) -> int: ...
+
+class SupportVectorsFloat64:
+    pass
+
+class CachedSvmsFloat64:
+    def scores(self, queries: RowsFloat64, begin: int, end: int, centers: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
+
+class PegasosProblemFloat64:
+    def epoch(self, scaled: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], past: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, columns: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], steps: float, schedule: PegasosSchedule, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], column_begin: int, column_end: int) -> None: ...
+
+class KernelBlockFloat64:
+    def visit(self, lambda_: float, steps: float, squared_norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], losses: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], added: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
+
+class TreeProblemFloat64:
+    def epoch(self, nodes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], square: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], first_column: int, routing: Routing, rates: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[float, float, float]: ...
+
+    def gradient(self, nodes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], first_column: int, routing: Routing, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], gradient: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> tuple[float, float, float]: ...
+
+class LatentProblemFloat64:
+    def epoch(self, weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], held: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], step: float, first_visit: float, n_visits: float, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], seed: int) -> float: ...

@@ -55,11 +55,12 @@ def test_the_kernel_codes_rows_of_every_map(dtype, storage, quadratic, name):
     phi = written_out(X, quadratic)
     anchors = make_anchors(6, rows.width, dtype)
     out = [np.empty((10, 3), kind) for kind in (np.int32, dtype, dtype)]
-    rows.encode(
-        5, 15, anchors, (phi[5:15] @ anchors.T).astype(dtype),
-        (0.5 * (anchors**2).sum(axis=1)).astype(dtype),
-        getattr(_core.Coding, name), 0.4, RIDGE, LOCALITY, *out,
-    )  # fmt: skip
+    options = _core.CodingOptions(
+        coding=getattr(_core.Coding, name), beta=0.4, ridge=RIDGE, locality=LOCALITY
+    )
+    half_norms = (0.5 * (anchors**2).sum(axis=1)).astype(dtype)
+    coder = _core.coder(rows, anchors, half_norms, options)
+    coder.encode(5, 15, (phi[5:15] @ anchors.T).astype(dtype), *out)
     expected = reference.encode(phi[5:15], anchors, 3, name, beta=0.4)
     assert_codes(coding.Codes(*out), expected, TOLERANCE[dtype])
 

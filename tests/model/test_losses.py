@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from hyperlocal import _core
 from hyperlocal.model.losses import LOSSES, curvatures, loss_sum, loss_values, margins, pulls
 from reference import losses as reference
-from reference.problems import make_problem
+from reference.problems import make_problem, sgd_core
 
 every_loss = pytest.mark.parametrize("loss", LOSSES)
 numbers = st.floats(-30, 30)
@@ -58,15 +58,16 @@ def test_gap_shares_are_never_negative(loss, margin, share, cost):
 def compiled_gap(loss, alpha, margin, cost):
     """The share of one row, whose score is its margin, as the compiled check reports it."""
     problem = make_problem(n_columns=1, n_rows=1, loss=loss)
-    core = _core.DualFloat64(
+    core = _core.dual_problem(
         problem.lifted.core, np.zeros(1, np.int32), np.array([cost]), np.ones(1), 1,
         getattr(_core.Loss, loss),
     )  # fmt: skip
-    sums, gaps = np.zeros(1), np.zeros(1)
-    core.check(
-        problem.lifted.zero_weights(1), np.array([[alpha]]), np.ones((1, 1), np.uint8), 0, 1,
-        np.array([[margin]]), np.array([[np.inf, -np.inf]]), sums, gaps,
+    state = _core.dual_state(
+        core, problem.lifted.zero_weights(1), np.array([[alpha]]), np.ones((1, 1), np.uint8),
+        np.array([[np.inf, -np.inf]]),
     )  # fmt: skip
+    sums, gaps = np.zeros(1), np.zeros(1)
+    state.check(0, 1, np.array([[margin]]), sums, gaps)
     return sums[0], gaps[0]
 
 
@@ -88,12 +89,11 @@ def compiled_pulls(problem, weights):
     """``Σ_i −∂ℓ_i/∂W``, from one tiny stochastic step per row."""
     lifted, step, total = problem.lifted, 1e-3, np.zeros_like(weights)
     t0 = 1e12  # so large that weights do not decay
+    core = sgd_core(problem)
+    schedule = _core.SgdSchedule(lambda_=1 / (step * t0), t0=t0, skip=1, decay_bias=False)
     for row in range(lifted.n_rows):
         moved = weights.copy()
-        _core.sgd_epoch(
-            lifted.core, problem.target, problem.costs, problem.core_loss, problem.crammer_singer,
-            moved, None, 0, 1 / (step * t0), t0, 1, False, np.array([row]), 0, problem.n_columns,
-        )  # fmt: skip
+        core.epoch(moved, None, 0, schedule, np.array([row]), 0, problem.n_columns)
         total += (moved - weights) / step
     return total
 

@@ -40,9 +40,8 @@ def test_the_nearest_cells_are_searched(dtype, n_probes, k):
     points, queries = (rng.standard_normal((n, 3)).astype(dtype) for n in (90, 50))
     middles, cell = rng.standard_normal((7, 3)).astype(dtype), rng.integers(7, size=90)
     cell[cell == 3] = 4  # a cell may be empty
-    kind = _core.CellsFloat32 if dtype == "float32" else _core.CellsFloat64
     chosen, distances = np.zeros((50, k), np.int32), np.zeros((50, k), dtype)
-    kind(points, cell.astype(np.int32), middles).nearest(
+    _core.cells(points, cell.astype(np.int32), middles).nearest(
         core_rows(queries), 0, 50, n_probes, chosen, distances
     )
     for query, found in zip(queries, chosen, strict=True):

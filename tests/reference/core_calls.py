@@ -4,7 +4,7 @@ import numpy as np
 
 from hyperlocal import _core
 
-N, D, M, K, C = 6, 3, 4, 2, 3  # rows, features, anchors, neighbours, columns
+N, D, M, K, C = 6, 3, 4, 2, 3  # rows, features, anchors, neighbors, columns
 
 
 def zeros(*shape):
@@ -24,7 +24,7 @@ def flags(*shape):
 
 
 def rows():
-    return _core.RowsFloat64(np.random.default_rng(0).standard_normal((N, D)), False)
+    return _core.rows(np.random.default_rng(0).standard_normal((N, D)))
 
 
 def codes(dtype=np.float64):
@@ -32,63 +32,127 @@ def codes(dtype=np.float64):
 
 
 def lifted():
-    return _core.LiftedFloat64(rows(), *codes(), M, 1.0)
+    return _core.lifted(rows(), *codes(), M, 1.0)
 
 
-def squared_hinge():
-    return _core.Loss.squared_hinge
-
-
-def dual(loss="squared_hinge"):
+def dual_problem(crammer_singer=False, loss="squared_hinge"):
     target, ones = np.arange(N, dtype=np.int32) % C, np.ones(N)
-    return _core.DualFloat64(lifted(), target, ones, ones, C, getattr(_core.Loss, loss))
+    return _core.dual_problem(
+        lifted(), target, ones, ones, C, getattr(_core.Loss, loss), crammer_singer
+    )
+
+
+def dual(crammer_singer=False):
+    """The state of a problem, its own arrays apart."""
+    n_groups = 1 if crammer_singer else C
+    return _core.dual_state(
+        dual_problem(crammer_singer), zeros(M, C, D + 1), zeros(N, C), flags(N, C),
+        zeros(n_groups, 2),
+    )  # fmt: skip
 
 
 def shared_codes():
     """Lifted rows and the gate whose codes they read."""
     anchors, weights = codes()
-    lifted = _core.LiftedFloat64(rows(), anchors, weights, M, 1.0)
     norms = np.ones(N)
-    moving = _core.MovingGateFloat64(
-        rows(), zeros(M, D), anchors, ints(N, 1), weights, norms, norms, 1.0, True
-    )
-    return lifted, moving, norms
+    moving = _core.moving_gate(rows(), zeros(M, D), anchors, weights, norms, norms, 1.0, True)
+    return _core.lifted(rows(), anchors, weights, M, 1.0), moving, norms
 
 
-def anchor_epoch(n_threads=1, lifted=None, norms=None, loss="squared_hinge", **arguments):
+def anchor_epoch(
+    weights, alpha, active, bounds, momentum, spread, rates, n_moves, order, reports, right,
+    *, crammer_singer=False, loss="squared_hinge", lifted=None, norms=None, **options,
+):  # fmt: skip
     """An epoch of recoding dual descent over rows and a gate of its own."""
     own, moving, shared = shared_codes()
-    dual = _core.DualFloat64(
+    problem = _core.dual_problem(
         own if lifted is None else lifted, np.arange(N, dtype=np.int32) % C, np.ones(N),
-        shared if norms is None else norms, C, getattr(_core.Loss, loss),
+        shared if norms is None else norms, C, getattr(_core.Loss, loss), crammer_singer,
     )  # fmt: skip
-    return _core.AnchorEpochFloat64(dual, moving, n_threads=n_threads, **arguments)
+    return _core.anchor_epoch(
+        _core.dual_state(problem, weights, alpha, active, bounds), moving,
+        _core.anchor_motion(momentum, spread, rates, n_moves),
+        _core.AnchorEpochOptions(**options), order, reports, right,
+    )  # fmt: skip
 
 
 def run_anchor_epoch(part, column_begin, column_end, **arguments):
     return anchor_epoch(**arguments).run(part, column_begin, column_end)
 
 
+def encode(anchors, half_norms, coding, beta, ridge, locality, **arguments):
+    """Rows coded by anchors."""
+    options = _core.CodingOptions(coding=coding, beta=beta, ridge=ridge, locality=locality)
+    return _core.coder(rows(), anchors, half_norms, options).encode(**arguments)
+
+
+def sgd(lifted, target, costs, loss, crammer_singer, lambda_, t0, skip, decay_bias, **arguments):
+    """An epoch of stochastic gradient."""
+    problem = _core.sgd_problem(lifted, target, costs, C, loss, crammer_singer)
+    schedule = _core.SgdSchedule(lambda_=lambda_, t0=t0, skip=skip, decay_bias=decay_bias)
+    return problem.epoch(schedule=schedule, **arguments)
+
+
 def learned_sgd(**arguments):
     """An epoch of stochastic gradient with a gate that learns."""
     lifted, moving, _ = shared_codes()
-    return _core.sgd_epoch(lifted, learned_gate=moving, **arguments)
+    return sgd(lifted, learned_gate=moving, **arguments)
+
+
+def pegasos(rows, bias, target, values, costs, loss, coupling, epsilon, **arguments):
+    """An epoch of Pegasos."""
+    schedule = {key: arguments.pop(key) for key in ("lambda_", "radius", "batch_size")}
+    problem = _core.pegasos_problem(rows, bias, target, values, costs, loss, coupling, epsilon)
+    return problem.epoch(schedule=_core.PegasosSchedule(**schedule), **arguments)
+
+
+def kernel_block(products, kernel, target, costs, **arguments):
+    """A block of kernel Pegasos."""
+    return _core.kernel_block(products, kernel, target, costs).visit(**arguments)
+
+
+def tree(method, rows, target, costs, depth, alpha, sharpness, hard, **arguments):
+    """A method of the problem of trees."""
+    problem = _core.tree_problem(rows, target, costs, depth, alpha)
+    routing = _core.Routing(sharpness=sharpness, hard=hard)
+    return getattr(problem, method)(routing=routing, **arguments)
+
+
+def latent_epoch(rows, target, costs, n_models, q, alpha, **arguments):
+    """An epoch of latent locally linear models."""
+    return _core.latent_problem(rows, target, costs, n_models, q, alpha).epoch(**arguments)
 
 
 def nearest():
-    search = _core.NearestFloat64(2, K)
+    search = _core.nearest_rows(rows(), rows(), 1, 3, K)
     search.add(zeros(2, N), zeros(N), zeros(2))
     return search
 
 
+def make_neighborhood(rows, target, costs, n_classes, **options):
+    return _core.neighborhood(rows, target, costs, n_classes, _core.NeighborhoodOptions(**options))
+
+
+OPTIONS = {"sigma": 0.5, "degree": 2, "coef0": 1.0, "tol": 1e-3, "max_steps": 100}
+
+
 def neighborhood():
-    return _core.NeighborhoodFloat64(
-        rows(), np.arange(N, dtype=np.int32) % C, np.ones(N), C, _core.Kernel.rbf, 0.0, 2, 1.0,
-        1e-3, 100,
-    )  # fmt: skip
+    options = OPTIONS | {"kernel": _core.Kernel.rbf, "sigma": 0.0}
+    return make_neighborhood(rows(), np.arange(N, dtype=np.int32) % C, np.ones(N), C, **options)
 
 
-CENTRES = {  # of three classes, and of one
+def train(centers, begin, end, neighbors, **arrays):
+    """Trained models of centers."""
+    models = _core.trained_svms(**arrays)
+    return neighborhood().train(centers, begin, end, neighbors, models)
+
+
+def cached_svms(neighborhood, support_starts, support, beta, **arrays):
+    vectors = _core.support_vectors(support_starts, support, beta)
+    return _core.cached_svms(neighborhood, support=vectors, **arrays)
+
+
+CENTERS = {  # of three classes, and of one
     "neighbors": np.array([[0, 1, 2], [0, 3, 3]], np.int32),
     "scales": np.ones(2),
     "starts": np.array([0, 3, 3]),
@@ -96,7 +160,7 @@ CENTRES = {  # of three classes, and of one
     "beta": zeros(3, 3),
     "bias": zeros(3),
 }
-KEPT = {key: CENTRES[key] for key in ("scales", "starts", "classes", "bias")} | {
+CACHED = {key: CENTERS[key] for key in ("scales", "starts", "classes", "bias")} | {
     "nearest": np.array([0, 3], np.int32),
     "support_starts": np.array([0, 2, 2]),
     "support": np.array([0, 2], np.int32),
@@ -105,12 +169,12 @@ KEPT = {key: CENTRES[key] for key in ("scales", "starts", "classes", "bias")} | 
 POINTS = {
     "points": zeros(4, D),
     "cells": np.array([1, 0, 0, 1], np.int32),
-    "middles": zeros(2, D),
+    "centers": zeros(2, D),
 }
 
 
-def kept_svms():
-    return _core.KeptSvmsFloat64(neighborhood(), **{k: v.copy() for k, v in KEPT.items()})
+def some_cached_svms():
+    return cached_svms(neighborhood(), **{key: value.copy() for key, value in CACHED.items()})
 
 
 class Call:
@@ -136,16 +200,17 @@ def fresh(value):
 
 STATE = {"weights": zeros(M, C, D + 1), "alpha": zeros(N, C), "active": flags(N, C)}
 TREE = {"target": ints(N), "costs": np.ones(N), "first_column": 0, "nodes": zeros(7, 3, 8)}
+SOFT = {"depth": 2, "alpha": 0.1, "sharpness": 1.0, "hard": False}
 CALLS = {
-    "dense": Call(lambda: _core.RowsFloat64, dense=zeros(N, D), quadratic=True),
+    "dense": Call(lambda: _core.rows, dense=zeros(N, D), quadratic=True),
     "csr": Call(
-        lambda: _core.RowsFloat64, values=np.ones(3), columns=np.array([0, 2, 1], np.int32),
+        lambda: _core.rows, values=np.ones(3), columns=np.array([0, 2, 1], np.int32),
         starts=np.array([0, 2, 3]), n_features=3, quadratic=True,
     ),
     "row norms": Call(lambda: rows().squared_norms, begin=0, end=N, out=zeros(N)),
     "gather": Call(lambda: rows().gather, chosen=np.array([5, 0]), out=zeros(2, D)),
     "encode": Call(
-        lambda: rows().encode, begin=0, end=N, anchors=zeros(M, D), products=zeros(N, M),
+        lambda: encode, begin=0, end=N, anchors=zeros(M, D), products=zeros(N, M),
         half_norms=zeros(M), coding=lambda: _core.Coding.lcc, beta=1.0, ridge=1e-3, locality=0.1,
         chosen=ints(N, K), weights=zeros(N, K), distances=zeros(N, K),
     ),
@@ -154,7 +219,7 @@ CALLS = {
         masses=zeros(2),
     ),
     "lifted": Call(
-        lambda: _core.LiftedFloat64, rows=rows, anchors=codes()[0], weights=codes()[1], n_anchors=M,
+        lambda: _core.lifted, rows=rows, anchors=codes()[0], weights=codes()[1], n_anchors=M,
         bias=1.0,
     ),
     "scores": Call(
@@ -174,121 +239,123 @@ CALLS = {
         out=zeros(N, C),
     ),
     "dual": Call(
-        lambda: _core.DualFloat64, lifted=lifted, target=ints(N), costs=np.ones(N),
-        squared_norms=np.ones(N), n_columns=C, loss=squared_hinge,
+        lambda: _core.dual_problem, lifted=lifted, target=ints(N), costs=np.ones(N),
+        squared_norms=np.ones(N), n_columns=C, loss=lambda: _core.Loss.squared_hinge,
+    ),
+    "state": Call(lambda: _core.dual_state, problem=dual_problem, **STATE, bounds=zeros(C, 2)),
+    "joint state": Call(
+        lambda: _core.dual_state, problem=lambda: dual_problem(True), **STATE, bounds=zeros(1, 2)
     ),
     "epoch": Call(
-        lambda: dual().epoch, **STATE, order=np.arange(N), column_begin=0, column_end=C,
-        bounds=zeros(C, 2), reports=zeros(C, 4),
+        lambda: dual().epoch, order=np.arange(N), column_begin=0, column_end=C,
+        reports=zeros(C, 4),
     ),
     "check": Call(
-        lambda: dual().check, **STATE, begin=0, end=N, scores=zeros(N, C), bounds=zeros(C, 2),
-        losses=zeros(C), gaps=zeros(C),
+        lambda: dual().check, begin=0, end=N, scores=zeros(N, C), losses=zeros(C), gaps=zeros(C)
     ),
     "joint epoch": Call(
-        lambda: dual().crammer_singer_epoch, **STATE, order=np.arange(N), bounds=zeros(1, 2),
+        lambda: dual(True).epoch, order=np.arange(N), column_begin=0, column_end=C,
         reports=zeros(1, 4),
     ),
     "joint check": Call(
-        lambda: dual().crammer_singer_check, **STATE, begin=0, end=N, scores=zeros(N, C),
-        bounds=zeros(1, 2), losses=zeros(1), gaps=zeros(1),
+        lambda: dual(True).check, begin=0, end=N, scores=zeros(N, C), losses=zeros(1),
+        gaps=zeros(1),
     ),
     "sgd": Call(
-        lambda: _core.sgd_epoch, lifted=lifted, target=ints(N), costs=np.ones(N),
-        loss=squared_hinge, crammer_singer=False, weights=zeros(M, C, D + 1),
-        average=zeros(M, C, D + 1), visits=0.0,
+        lambda: sgd, lifted=lifted, target=ints(N), costs=np.ones(N),
+        loss=lambda: _core.Loss.squared_hinge, crammer_singer=False, weights=zeros(M, C, D + 1),
+        average=zeros(M, C, D + 1), n_visits=0.0,
         lambda_=0.1, t0=1.0, skip=2, decay_bias=False, order=np.arange(N), column_begin=0,
         column_end=C,
     ),
-    "nearest": Call(lambda: _core.NearestFloat64, n_queries=2, k=K),
+    "nearest": Call(lambda: _core.nearest_rows, rows=rows, queries=rows, begin=1, end=3, k=K),
     "nearest add": Call(
-        lambda: _core.NearestFloat64(2, K).add, products=zeros(2, N), half_norms=zeros(N),
+        lambda: _core.nearest_rows(rows(), rows(), 1, 3, K).add, products=zeros(2, N),
+        half_norms=zeros(N),
         slack=zeros(2),
     ),
     "nearest finish": Call(
-        lambda: nearest().finish, rows=rows, queries=rows, begin=1, chosen=ints(2, K),
-        distances=zeros(2, K), bounds=zeros(2),
+        lambda: nearest().finish, chosen=ints(2, K), distances=zeros(2, K), bounds=zeros(2)
     ),
     "neighborhood": Call(
-        lambda: _core.NeighborhoodFloat64, rows=rows, target=ints(N), costs=np.ones(N), n_classes=C,
-        kernel=lambda: _core.Kernel.poly, sigma=0.5, degree=2, coef0=1.0, tol=1e-3, max_steps=100,
+        lambda: make_neighborhood, rows=rows, target=ints(N), costs=np.ones(N), n_classes=C,
+        kernel=lambda: _core.Kernel.poly, **OPTIONS,
     ),
     "neighborhood scores": Call(
         lambda: neighborhood().scores, queries=rows, begin=1, end=3, neighbors=ints(2, 4) + 1,
-        distances=np.ones((2, 4)), in_question=flags(2, C), out=zeros(2, C), n_unsolved=longs(1),
+        distances=np.ones((2, 4)), in_question=flags(2, C), out=zeros(2, C),
     ),
     "gram scores": Call(
         lambda: neighborhood().gram_scores, neighbors=ints(2, 4), grams=zeros(2, 5, 5),
-        out=zeros(2, C), n_unsolved=longs(1),
+        out=zeros(2, C),
     ),
     "neighborhood train": Call(
-        lambda: neighborhood().train, centres=lambda: _core.RowsFloat64(zeros(2, D), False),
-        begin=0, end=2, **CENTRES, n_unsolved=longs(1),
+        lambda: train, centers=lambda: _core.rows(zeros(2, D)), begin=0, end=2, **CENTERS
     ),
-    "kept svms": Call(lambda: _core.KeptSvmsFloat64, neighborhood=neighborhood, **KEPT),
-    "kept svms scores": Call(
-        lambda: kept_svms().scores, queries=rows, begin=1, end=4,
-        centres=np.array([0, 1, 0], np.int32), out=zeros(3, C),
+    "cached svms": Call(lambda: cached_svms, neighborhood=neighborhood, **CACHED),
+    "cached svms scores": Call(
+        lambda: some_cached_svms().scores, queries=rows, begin=1, end=4,
+        centers=np.array([0, 1, 0], np.int32), out=zeros(3, C),
     ),
     "nearest of lists": Call(
         lambda: _core.nearest_of_lists, rows=rows, queries=rows, begin=1, end=3,
         lists=np.array([[0, 1, 2], [3, 3, 1]], np.int32), chosen=ints(2, 2), distances=zeros(2, 2),
     ),
-    "cells": Call(lambda: _core.CellsFloat64, **POINTS),
+    "cells": Call(lambda: _core.cells, **POINTS),
     "cells nearest": Call(
-        lambda: _core.CellsFloat64(*POINTS.values()).nearest, queries=rows, begin=1, end=3,
+        lambda: _core.cells(*POINTS.values()).nearest, queries=rows, begin=1, end=3,
         n_probes=1, chosen=ints(2, 3), distances=zeros(2, 3),
     ),
 }  # fmt: skip
 CALLS |= {
     "gate": Call(
-        lambda: _core.MovingGateFloat64, places=rows, anchors=zeros(M, D), neighbours=codes()[0],
-        reserves=ints(N, 1), codes=codes()[1], squared_norms=np.ones(N), row_norms=np.ones(N),
-        beta=1.0, normalize=True,
+        lambda: _core.moving_gate, places=rows, anchors=zeros(M, D), neighbors=codes()[0],
+        codes=codes()[1], squared_norms=np.ones(N), row_norms=np.ones(N), beta=1.0,
+        normalize=True,
     ),
-    "recode": Call(lambda: shared_codes()[1].recode, rows=np.arange(N)),
+    "recode": Call(lambda: shared_codes()[1].recode, rows=np.arange(N), reserves=ints(N, 1)),
     "anchor epoch": Call(
         lambda: run_anchor_epoch, **STATE, momentum=zeros(M, D), spread=zeros(M), rates=np.ones(3),
         n_moves=0, crammer_singer=False, own_share=0.5, order=np.arange(N), batch_size=2,
         bounds=zeros(C, 2), reports=zeros(C, 4), right=flags(N), part=0, column_begin=0,
-        column_end=C,
+        column_end=C, n_threads=1,
     ),
     "joint anchor epoch": Call(
         lambda: run_anchor_epoch, **STATE, momentum=zeros(M, D), spread=zeros(M), rates=np.ones(3),
         n_moves=0, crammer_singer=True, own_share=0.5, order=np.arange(N), batch_size=2,
         bounds=zeros(1, 2), reports=zeros(1, 4), right=flags(N), part=0, column_begin=0,
-        column_end=C,
+        column_end=C, n_threads=1,
     ),
     "learned sgd": Call(
         lambda: learned_sgd,
         **{key: given for key, given in CALLS["sgd"].arguments.items() if key != "lifted"},
     ),
     "pegasos": Call(
-        lambda: _core.pegasos_epoch, rows=rows, bias=1.0, target=ints(N), values=None,
+        lambda: pegasos, rows=rows, bias=1.0, target=ints(N), values=None,
         costs=np.ones(N), loss=lambda: _core.Loss.hinge,
         coupling=lambda: _core.Coupling.one_vs_rest, epsilon=0.0, scaled=zeros(C, D + 1),
         past=zeros(C, D + 1), columns=np.tile([1.0, 0.0, 0.0], (C, 1)), steps=0.0, lambda_=0.1,
         radius=2.0, batch_size=2, order=np.arange(N), column_begin=0, column_end=C,
     ),
     "pegasos regression": Call(
-        lambda: _core.pegasos_epoch, rows=rows, bias=1.0, target=None, values=np.ones(N),
+        lambda: pegasos, rows=rows, bias=1.0, target=None, values=np.ones(N),
         costs=np.ones(N), loss=lambda: _core.Loss.hinge,
         coupling=lambda: _core.Coupling.regression, epsilon=0.1, scaled=zeros(1, D + 1), past=None,
         columns=np.tile([1.0, 0.0, 0.0], (1, 1)), steps=3.0, lambda_=0.1, radius=np.inf,
         batch_size=1, order=np.arange(N), column_begin=0, column_end=1,
     ),
     "kernel block": Call(
-        lambda: _core.kernel_pegasos_block, products=zeros(N, C), kernel=zeros(N, N),
+        lambda: kernel_block, products=zeros(N, C), kernel=zeros(N, N),
         target=ints(N), costs=np.ones(N), lambda_=0.1, steps=0.0, squared_norms=zeros(C),
         losses=zeros(C), added=zeros(N, C),
     ),
     "tree epoch": Call(
-        lambda: _core.tree_epoch, rows=rows, **TREE, mean=zeros(7, 3, 8), square=zeros(7, 3, 8),
-        depth=2, alpha=0.1, sharpness=1.0, hard=False, rates=np.ones(1), order=np.arange(N),
+        lambda: tree, method="epoch", rows=rows, **TREE, **SOFT, mean=zeros(7, 3, 8),
+        square=zeros(7, 3, 8), rates=np.ones(1), order=np.arange(N),
     ),
     "tree gradient": Call(
-        lambda: _core.tree_gradient, rows=rows, **TREE, depth=2, alpha=0.1, sharpness=1.0,
-        hard=False, order=np.arange(N), gradient=zeros(7, 3, 8), scores=zeros(N, 1),
+        lambda: tree, method="gradient", rows=rows, **TREE, **SOFT, order=np.arange(N),
+        gradient=zeros(7, 3, 8), scores=zeros(N, 1),
     ),
     "tree scores": Call(
         lambda: _core.tree_scores, rows=rows, begin=0, end=N, nodes=zeros(2, 7, 3, 8), depth=2,
@@ -299,7 +366,7 @@ CALLS |= {
         path=ints(N, 3), gates=zeros(N, 3),
     ),
     "latent epoch": Call(
-        lambda: _core.latent_epoch, rows=rows, target=ints(N), costs=np.ones(N),
+        lambda: latent_epoch, rows=rows, target=ints(N), costs=np.ones(N),
         weights=zeros(D + 1, C, 8), n_models=5, q=3.0, alpha=0.1, step=0.1, first_visit=0.0,
         n_visits=10.0, order=np.arange(N), seed=1, held=zeros(D + 1, C, 8),
     ),
@@ -313,12 +380,19 @@ MADE = {
     "dense": _core.RowsFloat64,
     "csr": _core.RowsFloat64,
     "lifted": _core.LiftedFloat64,
-    "dual": _core.DualFloat64,
+    "dual": _core.DualProblemFloat64,
+    "state": _core.DualStateFloat64,
+    "joint state": _core.DualStateFloat64,
     "tree scores": bool,
     "gate": _core.MovingGateFloat64,
-    "nearest": _core.NearestFloat64,
+    "anchor epoch": bool,
+    "joint anchor epoch": bool,
+    "nearest": _core.NearestRowsFloat64,
     "neighborhood": _core.NeighborhoodFloat64,
-    "kept svms": _core.KeptSvmsFloat64,
+    "neighborhood scores": int,
+    "gram scores": int,
+    "neighborhood train": int,
+    "cached svms": _core.CachedSvmsFloat64,
     "cells": _core.CellsFloat64,
     "tree epoch": tuple,
     "tree gradient": tuple,

@@ -181,14 +181,26 @@ def dual_arrays(problem):
     )
 
 
-def compiled_dual(problem):
-    """The compiled epochs and checks of a problem."""
-    kind = {"float32": _core.DualFloat32, "float64": _core.DualFloat64}[str(problem.lifted.dtype)]
-    norms = problem.lifted.squared_norms()
-    return kind(
-        problem.lifted.core, problem.target, problem.costs, norms, problem.n_columns,
-        problem.core_loss,
+def compiled_dual(problem, arrays):
+    """The compiled epochs and checks of a problem, which change the arrays in place."""
+    core = _core.dual_problem(
+        problem.lifted.core, problem.target, problem.costs, problem.lifted.squared_norms(),
+        problem.n_columns, problem.core_loss, problem.crammer_singer,
     )  # fmt: skip
+    return _core.dual_state(core, arrays.weights, arrays.alpha, arrays.active, arrays.bounds)
+
+
+def sgd_core(problem):
+    """The compiled epochs of stochastic gradient."""
+    return _core.sgd_problem(
+        problem.lifted.core, problem.target, problem.costs, problem.n_columns, problem.core_loss,
+        problem.crammer_singer,
+    )  # fmt: skip
+
+
+def sgd_schedule(lambda_, t0, skip, decay_bias):
+    """The compiled schedule of stochastic gradient."""
+    return _core.SgdSchedule(lambda_=lambda_, t0=t0, skip=skip, decay_bias=decay_bias)
 
 
 def assert_feasible(a, target, costs, loss):

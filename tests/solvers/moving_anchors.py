@@ -98,17 +98,15 @@ class Compiled:
             signs = 1 if problem.crammer_singer else problem.labels
             self.arrays.alpha[:] = alpha
             lifted.add(self.arrays.alpha * signs, self.arrays.weights)
-        kind = str(lifted.dtype).capitalize()
         self.norms = lifted.squared_norms()
-        self.dual = getattr(_core, f"Dual{kind}")(
+        self.dual = _core.dual_problem(
             lifted.core, problem.target, problem.costs, self.norms, problem.n_columns,
-            problem.core_loss,
+            problem.core_loss, problem.crammer_singer,
         )  # fmt: skip
         self.reserves = setting.look(self.gate).reserves
         self.moving = anchor_descent.moving_gate(
-            core_rows(setting.space), self.gate, problem, self.norms, self.reserves
+            core_rows(setting.space), self.gate, problem, self.norms
         )
-        self.epoch = getattr(_core, f"AnchorEpoch{kind}")
         self.momentum = np.zeros(self.gate.anchors.shape)
         self.spread = np.zeros(len(self.gate.anchors))
         self.right = np.zeros(lifted.n_rows, np.uint8)
@@ -119,11 +117,16 @@ class Compiled:
         arrays = self.arrays
         arrays.bounds[:] = bounds
         arrays.reports[:] = [0.0, 0.0, -np.inf, np.inf]
-        self.epoch(
-            self.dual, self.moving, arrays.weights, arrays.alpha, arrays.active, self.momentum,
-            self.spread, rates, self.n_moves, self.problem.crammer_singer, own_share, order,
-            batch_size, arrays.bounds, arrays.reports, self.right, 1,
-        ).run(0, 0, self.problem.n_columns)  # fmt: skip
+        epoch = _core.anchor_epoch(
+            _core.dual_state(self.dual, arrays.weights, arrays.alpha, arrays.active, arrays.bounds),
+            self.moving,
+            _core.anchor_motion(self.momentum, self.spread, rates, self.n_moves),
+            _core.AnchorEpochOptions(own_share=own_share, batch_size=batch_size),
+            order,
+            arrays.reports,
+            self.right,
+        )
+        assert epoch.run(0, 0, self.problem.n_columns)
         self.n_moves += len(rates)
 
     def rebuilt_weights(self):

@@ -5,13 +5,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hyperlocal import _core
 from hyperlocal.data.rows import core_rows
 from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import anchor_descent, sgd
 from reference import anchor_descent as reference
 from reference import sgd as reference_sgd
-from reference.problems import DTYPES, every_hinge, every_loss, every_problem
+from reference.problems import (
+    DTYPES,
+    every_hinge,
+    every_loss,
+    every_problem,
+    sgd_core,
+    sgd_schedule,
+)
 from solvers.moving_anchors import (
     CLOSE,
     Compiled,
@@ -156,7 +162,7 @@ def test_recoded_rows_equal_the_reference(dtype, storage, coded, normalize):
     before = lifted.anchors.copy(), lifted.gate.copy()
     for i in chosen:
         twin.choose_neighbours(i)
-    compiled.moving.recode(chosen)
+    compiled.moving.recode(chosen, compiled.reserves)
     assert (lifted.anchors[chosen] != before[0][chosen]).any()
     np.testing.assert_array_equal(np.sort(lifted.anchors), np.sort(twin.neighbours))
     np.testing.assert_array_equal(np.sort(compiled.reserves), np.sort(twin.reserves))
@@ -179,10 +185,10 @@ def test_with_all_anchors_in_reserve_rows_find_their_nearest(dtype):
     gate = replace(setting.gate, anchors=setting.gate.anchors.copy())
     problem, reserves = setting.look(gate, n_reserves=5)
     moving = anchor_descent.moving_gate(
-        core_rows(setting.space), gate, problem, problem.lifted.squared_norms(), reserves
+        core_rows(setting.space), gate, problem, problem.lifted.squared_norms()
     )
     gate.anchors[:] += np.random.default_rng(2).standard_normal(gate.anchors.shape).astype(dtype)
-    moving.recode(np.arange(50))
+    moving.recode(np.arange(50), reserves)
     expected = gate.encode(setting.space, Workers(1)).anchors
     np.testing.assert_array_equal(np.sort(problem.lifted.anchors), np.sort(expected))
 
@@ -213,10 +219,9 @@ def test_stochastic_epochs_equal_the_reference(
     for epoch in range(2):
         order = rng.permutation(12)[:11]
         schedule = (11 * epoch, 0.5, 40.0, 4, False)
-        _core.sgd_epoch(
-            lifted.core, *given, problem.core_loss, crammer_singer, weights, average, *schedule,
-            order, 0, 3, moving,
-        )  # fmt: skip
+        sgd_core(problem).epoch(
+            weights, average, 11 * epoch, sgd_schedule(*schedule[1:]), order, 0, 3, moving
+        )
         expected = reference_sgd.epoch(
             twin.lifted(), *given, loss, crammer_singer, *expected, *schedule, order,
             reference.LearnedGate(twin),

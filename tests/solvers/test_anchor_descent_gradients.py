@@ -10,7 +10,7 @@ from hyperlocal.data.rows import core_rows
 from hyperlocal.solvers import anchor_descent
 from reference import anchor_descent as reference
 from reference import dual as reference_dual
-from reference.problems import STORAGES, every_problem
+from reference.problems import STORAGES, every_problem, sgd_schedule
 from solvers.moving_anchors import Compiled, Setting, every_scale, solved
 
 
@@ -118,8 +118,9 @@ def visit_one(setting, problem, gate, row, weights, step):
     moving = anchor_descent.moving_gate(
         core_rows(setting.space), gate, problem, lifted.squared_norms()
     )
-    _core.sgd_epoch(
-        lifted.core, problem.target, np.ones(lifted.n_rows), problem.core_loss,
-        problem.crammer_singer, weights, None, 0, 1.0, 1 / step, 1, False, np.array([row]), 0,
-        problem.n_columns, moving,
+    core = _core.sgd_problem(
+        lifted.core, problem.target, np.ones(lifted.n_rows), problem.n_columns, problem.core_loss,
+        problem.crammer_singer,
     )  # fmt: skip
+    schedule = sgd_schedule(1.0, 1 / step, 1, False)
+    core.epoch(weights, None, 0, schedule, np.array([row]), 0, problem.n_columns, moving)

@@ -322,16 +322,13 @@ def test_shrinking_never_changes_the_optimum(solve, loss, crammer_singer, seed, 
 
 
 def objective_without_shrinking(problem):
-    core, arrays = compiled_dual(problem), dual_arrays(problem)
+    arrays = dual_arrays(problem)
+    core = compiled_dual(problem, arrays)
     rng = np.random.default_rng(1)
-    state, end = (arrays.weights, arrays.alpha, arrays.active), (arrays.bounds, arrays.reports)
     for _ in range(20_000):
         arrays.reports[:, 0] = 0
         order = rng.permutation(problem.lifted.n_rows)
-        if problem.crammer_singer:
-            core.crammer_singer_epoch(*state, order, *end)
-        else:
-            core.epoch(*state, order, 0, problem.n_columns, *end)
+        core.epoch(order, 0, problem.n_columns, arrays.reports)
         if arrays.reports[:, 0].sum() < 1e-9 * problem.objective(arrays.weights):
             break
     return problem.objective(arrays.weights)

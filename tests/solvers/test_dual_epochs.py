@@ -28,7 +28,8 @@ CLOSE = {"float32": {"rtol": 2e-3, "atol": 2e-3}, "float64": {"rtol": 1e-8, "ato
 
 def run_epochs(problem, Z, n_epochs, bounds):
     """The compiled epochs beside the reference, from the same state, in the same order."""
-    core, arrays = compiled_dual(problem), dual_arrays(problem)
+    arrays = dual_arrays(problem)
+    core = compiled_dual(problem, arrays)
     arrays.bounds[:] = bounds
     costs = problem.costs.astype(float)
     start = dual_arrays(problem)
@@ -37,13 +38,11 @@ def run_epochs(problem, Z, n_epochs, bounds):
     for _ in range(n_epochs):
         order = rng.permutation(problem.lifted.n_rows)
         arrays.reports[:] = [0.0, 0.0, -np.inf, np.inf]
-        state = (arrays.weights, arrays.alpha, arrays.active, order)
+        core.epoch(order, 0, problem.n_columns, arrays.reports)
         given = (Z, problem.target, costs, problem.loss, expected.weights, expected.alpha)
         if problem.crammer_singer:
-            core.crammer_singer_epoch(*state, arrays.bounds, arrays.reports)
             expected = reference.crammer_singer_epoch(*given, expected.active, order, bounds)
         else:
-            core.epoch(*state, 0, problem.n_columns, arrays.bounds, arrays.reports)
             expected = reference.epoch(*given, expected.active, order, arrays.bounds)
     return arrays, expected
 
@@ -98,11 +97,9 @@ def test_checks_equal_the_reference(dtype, loss, crammer_singer, n_columns):
     arrays, _ = run_epochs(problem, full_matrix(problem.lifted), 2, bounds)
     scores = problem.lifted.scores(arrays.weights)
     losses, gaps = (np.zeros(len(arrays.bounds)) for _ in range(2))
-    core = compiled_dual(problem)
-    check = core.crammer_singer_check if crammer_singer else core.check
-    state = (arrays.weights, arrays.alpha, arrays.active)
+    core = compiled_dual(problem, arrays)
     for begin, end in [(0, 11), (11, 30)]:
-        check(*state, begin, end, scores[begin:end], arrays.bounds, losses, gaps)
+        core.check(begin, end, scores[begin:end], losses, gaps)
     given = (scores.astype(float), problem.target, problem.costs.astype(float), loss)
     alpha = arrays.alpha.astype(float)
     if crammer_singer:
@@ -128,15 +125,18 @@ def test_a_row_of_crammer_singer_reaches_its_optimum(loss, scores, q, cost, data
     n_columns = len(scores)
     truth = data.draw(st.integers(0, n_columns - 1))
     # One feature, one anchor: weights are the scores over √q.
-    rows = _core.RowsFloat64(np.full((1, 1), np.sqrt(q)), False)
-    lifted = _core.LiftedFloat64(rows, np.zeros((1, 1), np.int32), np.ones((1, 1)), 1, 0.0)
-    core = _core.DualFloat64(lifted, np.array([truth], np.int32), np.array([cost]), np.array([q]),
-                             n_columns, getattr(_core.Loss, loss))  # fmt: skip
+    rows = _core.rows(np.full((1, 1), np.sqrt(q)))
+    lifted = _core.lifted(rows, np.zeros((1, 1), np.int32), np.ones((1, 1)), 1, 0.0)
+    core = _core.dual_problem(
+        lifted, np.array([truth], np.int32), np.array([cost]), np.array([q]), n_columns,
+        getattr(_core.Loss, loss), True,
+    )  # fmt: skip
     weights = np.zeros((1, n_columns, 2))
     weights[0, :, 0] = np.array(scores) / np.sqrt(q)
     alpha, active = np.zeros((1, n_columns)), np.ones((1, n_columns), np.uint8)
     bounds, reports = np.array([[np.inf, -np.inf]]), np.zeros((1, 4))
-    core.crammer_singer_epoch(weights, alpha, active, np.array([0]), bounds, reports)
+    state = _core.dual_state(core, weights, alpha, active, bounds)
+    state.epoch(np.array([0]), 0, n_columns, reports)
     expected = reference.best_row(loss, np.array(scores), np.zeros(n_columns), truth, q, cost)
     np.testing.assert_allclose(alpha[0], expected, atol=1e-8 * (1 + np.abs(expected).max()))
     assert_feasible(alpha, np.array([truth]), np.array([cost]), loss)

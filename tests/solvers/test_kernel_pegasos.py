@@ -44,9 +44,8 @@ def test_a_block_equals_single_visits(dtype, steps):
     before = rng.integers(-2, 3, (40, 3)).astype(float) if steps else np.zeros((40, 3))
     norms = np.einsum("ic,ij,jc->c", before, K.astype(float), before)
     losses, added = np.zeros(3), np.empty((40, 3))
-    _core.kernel_pegasos_block(
-        (K @ before).astype(dtype), K, target, costs, LAMBDA, steps, norms, losses, added
-    )
+    block = _core.kernel_block((K @ before).astype(dtype), K, target, costs)
+    block.visit(LAMBDA, steps, norms, losses, added)
     counts, _, met = reference.kernel_epoch(
         K.astype(float), target, costs, 3, before, steps, range(40), LAMBDA
     )

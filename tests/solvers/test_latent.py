@@ -88,17 +88,8 @@ def test_epochs_equal_the_reference(dtype, storage, q, n_models):
     for epoch in range(2):
         order = rng.permutation(30)
         given = (q, 0.05, 0.2, 30 * epoch, 60, order, 17 + epoch)
-        loss = _core.latent_epoch(
-            core_rows(X),
-            target,
-            costs,
-            weights,
-            n_models,
-            *given[:-2],
-            order,
-            17 + epoch,
-            weights.copy(),
-        )
+        core = _core.latent_problem(core_rows(X), target, costs, n_models, *given[:2])
+        loss = core.epoch(weights, weights.copy(), *given[2:])
         expected, expected_loss = reference.epoch(written_out(X), target, costs, expected, *given)
         np.testing.assert_allclose(loss, expected_loss, rtol=1e-3)
     np.testing.assert_allclose(weights[..., :n_models], expected, **CLOSE[dtype])

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hyperlocal import _core
 from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import dual, qp, sgd
 from reference import sgd as reference
@@ -19,6 +18,8 @@ from reference.problems import (
     make_problem,
     make_rows,
     make_written_out,
+    sgd_core,
+    sgd_schedule,
 )
 
 NEVER = -1.0  # a tolerance that no epoch meets
@@ -52,10 +53,9 @@ def test_epochs_equal_the_reference(dtype, storage, quadratic, loss, crammer_sin
         order = rng.permutation(25)[:22]
         schedule = (22 * epoch, 0.05, 30.0, 4, decay_bias)
         given = (problem.target, problem.costs)
-        _core.sgd_epoch(
-            lifted.core, *given, problem.core_loss, crammer_singer, weights, average, *schedule,
-            order, 0, 3,
-        )  # fmt: skip
+        sgd_core(problem).epoch(
+            weights, average, 22 * epoch, sgd_schedule(*schedule[1:]), order, 0, 3
+        )
         expected = reference.epoch(Z, *given, loss, crammer_singer, *expected, *schedule, order)
     np.testing.assert_allclose(weights, expected[0], **CLOSE[dtype])
     np.testing.assert_allclose(average, expected[1], **CLOSE[dtype])
@@ -67,10 +67,8 @@ def test_no_average_is_needed():
     runs = []
     for average in (None, problem.lifted.zero_weights(3)):
         weights = problem.lifted.zero_weights(3)
-        _core.sgd_epoch(
-            problem.lifted.core, problem.target, problem.costs, problem.core_loss, False, weights,
-            average, 0, 0.1, 5.0, 8, False, np.arange(40), 0, 3,
-        )  # fmt: skip
+        schedule = sgd_schedule(0.1, 5.0, 8, False)
+        sgd_core(problem).epoch(weights, average, 0, schedule, np.arange(40), 0, 3)
         runs.append(weights)
     np.testing.assert_array_equal(*runs)
 
@@ -79,13 +77,12 @@ def test_no_average_is_needed():
 def test_columns_are_independent(cut, decay_bias):
     """One-vs-rest columns visited apart take the steps that they take together."""
     problem = make_problem()
-    given = (problem.lifted.core, problem.target, problem.costs, problem.core_loss, False)
     order = np.random.default_rng(cut).permutation(40)[:cut]
-    schedule = (0, 0.1, 5.0, 8, decay_bias, order)
+    core, visits = sgd_core(problem), (None, 0, sgd_schedule(0.1, 5.0, 8, decay_bias), order)
     together, apart = (problem.lifted.zero_weights(3) for _ in range(2))
-    _core.sgd_epoch(*given, together, None, *schedule, 0, 3)
+    core.epoch(together, *visits, 0, 3)
     for columns in ((0, 1), (1, 3)):
-        _core.sgd_epoch(*given, apart, None, *schedule, *columns)
+        core.epoch(apart, *visits, *columns)
     np.testing.assert_array_equal(together, apart)
 
 
@@ -93,10 +90,8 @@ def test_the_average_forgets_the_start():
     """The first average is the first iterate, whatever it was filled with."""
     problem = make_problem()
     weights, average = problem.lifted.zero_weights(3), np.full((6, 3, 6), 1e6)
-    _core.sgd_epoch(
-        problem.lifted.core, problem.target, problem.costs, problem.core_loss, False, weights,
-        average, 0, 0.1, 5.0, 40, False, np.arange(40), 0, 3,
-    )  # fmt: skip
+    schedule = sgd_schedule(0.1, 5.0, 40, False)
+    sgd_core(problem).epoch(weights, average, 0, schedule, np.arange(40), 0, 3)
     np.testing.assert_allclose(average, weights, atol=1e-8)
 
 

@@ -42,10 +42,9 @@ def compiled_gradient(X, target, costs, nodes, depth, alpha, sharpness, hard, fi
     n_rows = X.shape[0]
     gradient = np.full_like(nodes, np.nan)
     scores = np.empty((n_rows, nodes.shape[1] - 2), nodes.dtype)
-    report = _core.tree_gradient(
-        core_rows(X), target, costs, first_column, nodes, depth, alpha, sharpness, hard,
-        np.arange(n_rows), gradient, scores,
-    )  # fmt: skip
+    core = _core.tree_problem(core_rows(X), target, costs, depth, alpha)
+    routing = _core.Routing(sharpness=sharpness, hard=hard)
+    report = core.gradient(nodes, first_column, routing, np.arange(n_rows), gradient, scores)
     return gradient, scores, report
 
 
@@ -219,9 +218,9 @@ def test_epochs_equal_the_reference(dtype, storage, hard):
     expected = reference.epoch(
         expected, mean, square, Z, target, costs, np.arange(2), 0.01, 0.8, hard, rates, order
     )
-    _core.tree_epoch(
-        core_rows(X), target, costs, 0, nodes, mean, square, 2, 0.01, 0.8, hard, rates, order
-    )
+    routing = _core.Routing(sharpness=0.8, hard=hard)
+    core = _core.tree_problem(core_rows(X), target, costs, 2, 0.01)
+    core.epoch(nodes, mean, square, 0, routing, rates, order)
     atol = 2e-3 if dtype == "float32" else 1e-10
     np.testing.assert_allclose(nodes, expected, rtol=0, atol=atol)
 

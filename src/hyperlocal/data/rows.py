@@ -10,8 +10,6 @@ import scipy.sparse as sp
 from .. import _core
 from ..runtime.threads import Workers, row_blocks
 
-_KINDS = {np.dtype(np.float32): _core.RowsFloat32, np.dtype(np.float64): _core.RowsFloat64}
-
 FLOATS = (np.float64, np.float32)
 ROWS_PER_NORM_BLOCK = 2_048
 LARGEST_WIDTH = np.iinfo(np.int32).max
@@ -35,12 +33,11 @@ def core_rows(X: Any, *, quadratic: bool = False, scale: float = 1.0) -> Any:
             f"feature_map='quadratic' would make {quadratic_width(n_features)} features of the "
             f"{n_features} given; reduce them first, or choose feature_map=None."
         )
-    kind = _KINDS[X.dtype]
     if sp.issparse(X):
         columns = X.indices.astype(np.int32, copy=False)
         starts = X.indptr.astype(np.int64, copy=False)
-        return kind(X.data, columns, starts, n_features, quadratic, scale)
-    return kind(X, quadratic, scale)
+        return _core.rows(X.data, columns, starts, n_features, quadratic, scale)
+    return _core.rows(X, quadratic, scale)
 
 
 def quadratic_width(n_features: int) -> int:

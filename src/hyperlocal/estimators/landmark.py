@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from .landmark_training import LandmarkTraining
 from .stability import Risk, StabilityMixin
 
 
+@dataclass(eq=False, repr=False)
 class LandmarkSVC(StabilityMixin, ClusterwiseClassifier):
     """Landmark-based linear local support vector classifier (L3-SVM).
 
@@ -149,58 +151,31 @@ default="random"
     True
     """
 
-    def __init__(
-        self,
-        n_anchors: Any = "auto",
-        *,
-        n_neighbors: int = 8,
-        coding: str = "hard",
-        beta: Any = "auto",
-        anchors: Any = "kmeans",
-        n_landmarks: Any = "auto",
-        landmarks: Any = "random",
-        projection: str = "linear",
-        gamma: Any = "auto",
-        smoothing: float = 0.0,
-        n_stages: int = 1,
-        keep_if_better: bool = True,
-        kernel: Any = "linear",
-        kernel_gamma: Any = "scale",
-        degree: int = 3,
-        C: Any = "auto",
-        loss: str = "hinge",
-        max_iter: int = 5000,
-        tol: float = 1e-3,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.n_anchors = n_anchors
-        self.n_neighbors = n_neighbors
-        self.coding = coding
-        self.beta = beta
-        self.anchors = anchors
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.projection = projection
-        self.gamma = gamma
-        self.smoothing = smoothing
-        self.n_stages = n_stages
-        self.keep_if_better = keep_if_better
-        self.kernel = kernel
-        self.kernel_gamma = kernel_gamma
-        self.degree = degree
-        self.C = C
-        self.loss = loss
-        self.max_iter = max_iter
-        self.tol = tol
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_anchors: Any = "auto"
+    _: KW_ONLY
+    n_neighbors: int = 8
+    coding: str = "hard"
+    beta: Any = "auto"
+    anchors: Any = "kmeans"
+    n_landmarks: Any = "auto"
+    landmarks: Any = "random"
+    projection: str = "linear"
+    gamma: Any = "auto"
+    smoothing: float = 0.0
+    n_stages: int = 1
+    keep_if_better: bool = True
+    kernel: Any = "linear"
+    kernel_gamma: Any = "scale"
+    degree: int = 3
+    C: Any = "auto"
+    loss: str = "hinge"
+    max_iter: int = 5000
+    tol: float = 1e-3
+    intercept_scaling: float = 1.0
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def _landmark_training(self) -> LandmarkTraining:
         return LandmarkTraining.of(self, self._clusters(), self._training())

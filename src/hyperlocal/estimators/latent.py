@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any
 
@@ -35,7 +35,8 @@ class LatentSettings(GateSettings):
     n_anchors: int
 
 
-class LatentLocallyLinearSVC(LearnedGateClassifier):
+@dataclass(eq=False, repr=False)
+class LatentLocallyLinearSVC(LearnedGateClassifier[LatentSettings]):
     """Latent locally linear support vector classifier (ML3).
 
     Each class has ``n_anchors`` linear models ``W_c`` and scores a row by the best mix of them:
@@ -107,26 +108,15 @@ class LatentLocallyLinearSVC(LearnedGateClassifier):
     (1, 1, 2)
     """
 
-    def __init__(
-        self,
-        n_anchors: Any = "auto",
-        *,
-        p: float = 1.5,
-        C: Any = "auto",
-        max_iter: int = 30,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.n_anchors = n_anchors
-        self.p = p
-        self.C = C
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_anchors: Any = "auto"
+    _: KW_ONLY
+    p: float = 1.5
+    C: Any = "auto"
+    max_iter: int = 30
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def _check_arguments(self) -> None:
         super()._check_arguments()

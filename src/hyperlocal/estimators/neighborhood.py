@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from .neighborhood_base import NeighborhoodClassifier
 
 
+@dataclass(eq=False, repr=False)
 class NeighborhoodSVC(NeighborhoodClassifier):
     """One support vector machine per query, trained on its nearest training rows.
 
@@ -108,37 +110,19 @@ class NeighborhoodSVC(NeighborhoodClassifier):
     True
     """
 
-    def __init__(
-        self,
-        n_neighbors: Any = "auto",
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "local",
-        degree: int = 3,
-        coef0: float = 1.0,
-        algorithm: str = "exact",
-        cache_neighborhoods: bool = False,
-        low_margin: float = 1.0,
-        C: float = 10.0,
-        tol: float = 1e-3,
-        max_iter: int = 100_000,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.n_neighbors = n_neighbors
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.algorithm = algorithm
-        self.cache_neighborhoods = cache_neighborhoods
-        self.low_margin = low_margin
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_neighbors: Any = "auto"
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    gamma: Any = "local"
+    degree: int = 3
+    coef0: float = 1.0
+    algorithm: str = "exact"
+    cache_neighborhoods: bool = False
+    low_margin: float = 1.0
+    C: float = 10.0
+    tol: float = 1e-3
+    max_iter: int = 100_000
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..solvers.pegasos import PegasosProblem
 from .pegasos_base import PegasosEstimator, PegasosRun, PegasosTraining
 
 
+@dataclass(eq=False, repr=False)
 class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator):
     """Linear support vector regression, trained by Pegasos.
 
@@ -65,32 +67,18 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator):
     [2.0, -1.0]
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        epsilon: float = 0.0,
-        batch_size: int = 1,
-        sampling: str = "permutation",
-        average: bool = True,
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        intercept_scaling: float = 1.0,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.C = C
-        self.epsilon = epsilon
-        self.batch_size = batch_size
-        self.sampling = sampling
-        self.average = average
-        self.max_iter = max_iter
-        self.tol = tol
-        self.intercept_scaling = intercept_scaling
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    C: float = 1.0
+    _: KW_ONLY
+    epsilon: float = 0.0
+    batch_size: int = 1
+    sampling: str = "permutation"
+    average: bool = True
+    max_iter: int = 1000
+    tol: float | None = 1e-3
+    intercept_scaling: float = 1.0
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PegasosRegressor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from .clusterwise import ClusterwiseClassifier
 ROWS_FOR_COST = 256
 
 
+@dataclass(eq=False, repr=False)
 class ProfileSVC(ClusterwiseClassifier):
     """Profile support vector classifier (PSVM).
 
@@ -110,38 +112,21 @@ class ProfileSVC(ClusterwiseClassifier):
     True
     """
 
-    def __init__(
-        self,
-        n_anchors: Any = "auto",
-        *,
-        balance: float = 1.0,
-        kernel: Any = "linear",
-        gamma: Any = "scale",
-        degree: int = 3,
-        C: Any = "auto",
-        loss: str = "hinge",
-        max_iter: int = 5000,
-        tol: float = 1e-3,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.n_anchors = n_anchors
-        self.balance = balance
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.C = C
-        self.loss = loss
-        self.max_iter = max_iter
-        self.tol = tol
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_anchors: Any = "auto"
+    _: KW_ONLY
+    balance: float = 1.0
+    kernel: Any = "linear"
+    gamma: Any = "scale"
+    degree: int = 3
+    C: Any = "auto"
+    loss: str = "hinge"
+    max_iter: int = 5000
+    tol: float = 1e-3
+    intercept_scaling: float = 1.0
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def _clusters(self) -> ClusterSettings:
         return ClusterSettings(self.n_anchors)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from .neighborhood import NeighborhoodSVC
 USUAL_LOW_MARGIN = 0.5
 
 
+@dataclass(eq=False, repr=False)
 class SecondLookSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """A quick classifier for all rows, and small kernel SVMs for rows on which its margin is low.
 
@@ -82,26 +84,14 @@ class SecondLookSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     True
     """
 
-    classes_: np.ndarray
-
-    def __init__(
-        self,
-        first_look: Any = None,
-        second_look: Any = None,
-        *,
-        low_margin: Any = "auto",
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.first_look = first_look
-        self.second_look = second_look
-        self.low_margin = low_margin
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    first_look: Any = None
+    second_look: Any = None
+    _: KW_ONLY
+    low_margin: Any = "auto"
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SecondLookSVC:

@@ -88,22 +88,24 @@ def encode(
     Codes
     """
     n_rows, n_anchors = X.shape[0], anchors.shape[0]
-    rows = core_rows(X)
     # Products relative to the mean of the anchors are precise also far from the origin.
     origin = np.zeros_like(anchors[0]) if sp.issparse(X) else anchors.mean(axis=0)
     centred = anchors - origin
     half_norms = 0.5 * np.einsum("ij,ij->i", centred, centred)
     transposed = np.ascontiguousarray(centred.T)
+    options = _core.CodingOptions(
+        coding=getattr(_core.Coding, coding), beta=beta, ridge=RIDGE, locality=LOCALITY
+    )
+    coder = _core.coder(core_rows(X), anchors, half_norms, options)
     chosen = np.empty((n_rows, min(n_neighbors + n_reserves, n_anchors)), np.int32)
     weights, distances = np.empty((2, n_rows, n_neighbors), X.dtype)
 
     def encode_block(block: tuple[int, int]) -> None:
         begin, end = block
         products = (X[begin:end] if sp.issparse(X) else X[begin:end] - origin) @ transposed
-        rows.encode(
-            begin, end, anchors, np.ascontiguousarray(products), half_norms,
-            getattr(_core.Coding, coding), beta, RIDGE, LOCALITY,
-            chosen[begin:end], weights[begin:end], distances[begin:end],
+        coder.encode(
+            begin, end, np.ascontiguousarray(products), chosen[begin:end], weights[begin:end],
+            distances[begin:end],
         )  # fmt: skip
 
     block_size = max(256, min(MOST_ROWS_PER_BLOCK, PRODUCTS_PER_BLOCK // max(1, n_anchors)))

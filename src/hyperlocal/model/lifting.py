@@ -22,8 +22,6 @@ from .. import _core
 from ..gates.codes import Codes
 from ..runtime.threads import MOST_ROWS_PER_BLOCK, Workers, row_blocks, split_evenly
 
-_KINDS = {np.dtype(np.float32): _core.LiftedFloat32, np.dtype(np.float64): _core.LiftedFloat64}
-
 # Numbers of one block's gathered rows and of its partial scores: some megabytes.
 NUMBERS_PER_BLOCK = 1 << 21
 # From this many columns on, gathering rows by anchor for a GEMM is faster than one compiled pass;
@@ -84,7 +82,7 @@ class LiftedRows:
         self.shared_bias = shared_bias
         self._row_norms = row_norms
         self.gate = self._unit_gate(codes.weights) if normalize else codes.weights
-        self.core = _KINDS[self.dtype](rows, self.anchors, self.gate, n_anchors, bias, shared_bias)
+        self.core = _core.lifted(rows, self.anchors, self.gate, n_anchors, bias, shared_bias)
 
     @property
     def row_norms(self) -> np.ndarray:

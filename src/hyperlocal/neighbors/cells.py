@@ -20,8 +20,6 @@ from ..gates.codes import encode
 from ..runtime.threads import Workers, row_blocks
 from .base import Neighbors
 
-_KINDS = {np.dtype(np.float32): _core.CellsFloat32, np.dtype(np.float64): _core.CellsFloat64}
-
 QUERIES_PER_BLOCK = 256
 # Fewer points are one cell: all of them are measured.
 FEWEST_POINTS_TO_DIVIDE = 256
@@ -76,7 +74,7 @@ class CellSearch:
         return found
 
     def _pack(self) -> None:
-        self._core = _KINDS[self.X.dtype](self.X, self._cells, self.centers)
+        self._core = _core.cells(self.X, self._cells, self.centers)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"X": self.X, "cells": self._cells, "centers": self.centers}

@@ -19,8 +19,6 @@ from .base import Neighbors, SavedAsRows
 from .keys import Keys
 from .subspace import USUAL_RULE, Subspace, SubspaceRule
 
-_KINDS = {np.dtype(np.float32): _core.NearestFloat32, np.dtype(np.float64): _core.NearestFloat64}
-
 QUERIES_PER_BLOCK = 256
 FEWEST_QUERIES_PER_BLOCK = 16
 ROWS_PER_TILE = 4096
@@ -104,12 +102,12 @@ def scan(
     def search_block(block: tuple[int, int]) -> None:
         begin, end = block
         points = keys.points(X[begin:end])
-        search = _KINDS[dtype](end - begin, k)
+        search = _core.nearest_rows(among, queries, begin, end, k)
         for first, last in row_blocks(rows.shape[0], rows_per_tile):
             products = _products(points.values, keys.rows[first:last])
             search.add(products, keys.half_norms[first:last], points.slack)
         distances, bounds = found.distances[begin:end], np.empty(end - begin, dtype)
-        search.finish(among, queries, begin, found.indices[begin:end], distances, bounds)
+        search.finish(found.indices[begin:end], distances, bounds)
         is_sure[begin:end] = points.farthest_key(distances[:, -1]) < bounds
 
     workers.map(

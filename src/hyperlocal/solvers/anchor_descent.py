@@ -35,14 +35,6 @@ from .dual import GAP, Descent
 from .loop import Epochs
 from .visits import visit_order
 
-_GATES = {
-    np.dtype(np.float32): _core.MovingGateFloat32,
-    np.dtype(np.float64): _core.MovingGateFloat64,
-}
-_EPOCHS = {
-    np.dtype(np.float32): _core.AnchorEpochFloat32,
-    np.dtype(np.float64): _core.AnchorEpochFloat64,
-}
 # An epoch of small data has 64 batches, if they can be of 16 rows.
 SMALLEST_BATCH, LARGEST_BATCH = 16, 128
 BATCHES_PER_EPOCH = 64
@@ -223,7 +215,8 @@ class Recoding(Descent):
         n_groups = 1 if problem.crammer_singer else problem.n_columns
         bounds = np.tile([SLACK, -np.inf], (n_groups, 1))
         super().__init__(problem, 0.0, rng, alpha, bounds, see_scores=self.right)
-        self.moving = moving_gate(places, gate, problem, self.squared_norms, look.reserves)
+        self.moving = moving_gate(places, gate, problem, self.squared_norms)
+        self.reserves = look.reserves
         self.awake = np.arange(problem.lifted.n_rows)
         self.leave_out()
 
@@ -236,7 +229,7 @@ class Recoding(Descent):
         """Have the rows awake choose their neighbors anew; the others have no share of weights."""
         blocks = row_blocks(len(self.awake), MOST_ROWS_PER_BLOCK)
         self.problem.lifted.workers.map(
-            lambda block: self.moving.recode(self.awake[slice(*block)]), blocks
+            lambda block: self.moving.recode(self.awake[slice(*block)], self.reserves), blocks
         )
         self.rebuild_weights()
 
@@ -299,11 +292,15 @@ class DualLearner:
         n_batches = -(-len(order) // size)
         progress = (number + np.arange(n_batches) / max(1, n_batches)) / self.n_epochs
         reports, n_threads = descent.blank_reports(), self._threads_for(problem)
-        epoch = _EPOCHS[problem.lifted.dtype](
-            descent.core, descent.moving, descent.weights, descent.alpha, descent.active,
-            self.momentum, self.spread, self.step * (1 - progress), self.n_moves,
-            problem.crammer_singer, OWN_SHARE, order, size, descent.bounds, reports,
-            descent.right.flags, n_threads,
+        motion = _core.anchor_motion(
+            self.momentum, self.spread, self.step * (1 - progress), self.n_moves
+        )
+        options = _core.AnchorEpochOptions(
+            own_share=OWN_SHARE, batch_size=size, n_threads=n_threads
+        )
+        epoch = _core.anchor_epoch(
+            descent.core_state(), descent.moving, motion, options, order, reports,
+            descent.right.flags,
         )  # fmt: skip
         # All threads run at once and wait for each other: as many parts as threads, some of them
         # without columns.
@@ -313,7 +310,7 @@ class DualLearner:
         try:
             workers.map(lambda part: epoch.run(part[0], *part[1]), enumerate(ranges))
         except BaseException:  # Ctrl-C may cancel a part that the others wait for
-            epoch.give_up()
+            epoch.cancel()
             raise
         self.n_moves += n_batches
         descent.see_visits(reports)
@@ -332,18 +329,10 @@ class DualLearner:
         self.alpha = self.descent.alpha
 
 
-def moving_gate(
-    places: Any,
-    gate: Gate,
-    problem: Problem,
-    squared_norms: np.ndarray,
-    reserves: np.ndarray | None = None,
-) -> Any:
+def moving_gate(places: Any, gate: Gate, problem: Problem, squared_norms: np.ndarray) -> Any:
     """The compiled view of a gate: anchors, codes and norms are changed in place."""
     lifted = problem.lifted
-    if reserves is None:
-        reserves = np.empty((lifted.n_rows, 0), np.int32)
-    return _GATES[lifted.dtype](
-        places, gate.anchors, lifted.anchors, reserves, lifted.gate, squared_norms,
-        lifted.row_norms, gate.beta, lifted.normalize,
+    return _core.moving_gate(
+        places, gate.anchors, lifted.anchors, lifted.gate, squared_norms, lifted.row_norms,
+        gate.beta, lifted.normalize,
     )  # fmt: skip

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -23,8 +24,6 @@ from .loop import Epochs
 from .newton import NewtonDescent, epochs_worth_it
 from .result import SolverResult
 from .visits import turns_for, visit_order
-
-_KINDS = {np.dtype(np.float32): _core.DualFloat32, np.dtype(np.float64): _core.DualFloat64}
 
 EPOCHS_BETWEEN_CHECKS = 30
 # The estimated gap must fall below this share of the tolerated gap before a full check. It mostly
@@ -159,9 +158,9 @@ class Descent:
         shape = (lifted.n_rows, problem.n_columns)
         self.n_groups = 1 if problem.crammer_singer else problem.n_columns
         self.squared_norms = lifted.squared_norms()
-        self.core = _KINDS[lifted.dtype](
+        self.core = _core.dual_problem(
             lifted.core, problem.target, problem.costs, self.squared_norms,
-            problem.n_columns, problem.core_loss,
+            problem.n_columns, problem.core_loss, problem.crammer_singer,
         )  # fmt: skip
         self.weights = lifted.zero_weights(problem.n_columns)
         self.alpha = np.zeros(shape, lifted.dtype)
@@ -191,15 +190,11 @@ class Descent:
         awake_rows = np.flatnonzero(awake)
         order = visit_order(awake_rows, self.rng, share, self.turns)
         reports = self.blank_reports()
-        state = (self.weights, self.alpha, self.active)
-        if self.problem.crammer_singer:
-            self.core.crammer_singer_epoch(*state, order, self.bounds, reports)
-        else:
-            workers = self.problem.lifted.workers
-            workers.map(
-                lambda part: self.core.epoch(*state, order, *part, self.bounds, reports),
-                self.column_ranges(workers.n_threads),
-            )
+        workers, state = self.problem.lifted.workers, self.core_state()
+        workers.map(
+            lambda part: state.epoch(order, *part, reports),
+            self.column_ranges(workers.n_threads),
+        )
         reports[:, GAP] *= len(awake_rows) / max(1, len(order))  # estimated from those visited
         self._learn_from(reports)
         self.epochs_since_check += 1
@@ -225,6 +220,10 @@ class Descent:
             self.rebuild_weights(newton.expansion())
             self.check(epochs.number, newton.gaps())
 
+    def core_state(self) -> Any:
+        """The compiled view of the variables, which its epochs and checks change in place."""
+        return _core.dual_state(self.core, self.weights, self.alpha, self.active, self.bounds)
+
     def blank_reports(self) -> np.ndarray:
         """What an epoch fills in, a row per group."""
         return np.repeat(BLANK_REPORT, self.n_groups, axis=0)
@@ -232,7 +231,7 @@ class Descent:
     def column_ranges(self, n_threads: int) -> list[tuple[int, int]]:
         """Columns for each thread, so that all have about as many active variables to visit."""
         if n_threads == 1 or self.n_groups == 1:
-            return [(0, self.n_groups)]
+            return [(0, self.problem.n_columns)]
         return split_evenly(np.count_nonzero(self.active, axis=0).tolist(), n_threads)
 
     def _learn_from(self, reports: np.ndarray) -> None:
@@ -266,7 +265,7 @@ class Descent:
         """
         lifted = self.problem.lifted
         size = lifted.block_size(self.problem.n_columns)
-        check = self.core.crammer_singer_check if self.problem.crammer_singer else self.core.check
+        state = self.core_state()
 
         def check_block(block: tuple[int, int]) -> np.ndarray:
             scores = np.empty((block[1] - block[0], self.problem.n_columns), lifted.dtype)
@@ -274,7 +273,7 @@ class Descent:
             if self.see_scores is not None:
                 self.see_scores(*block, scores)
             sums = np.zeros((2, self.n_groups))
-            check(self.weights, self.alpha, self.active, *block, scores, self.bounds, *sums)
+            state.check(*block, scores, *sums)
             return sums
 
         blocks = lifted.workers.map(check_block, row_blocks(lifted.n_rows, size))

@@ -221,10 +221,11 @@ def solve(
         for begin, end in row_blocks(len(order), rows_per_block):
             rows = order[begin:end]
             added = np.empty((len(rows), n_columns))
-            _core.kernel_pegasos_block(
+            block = _core.kernel_block(
                 support.products(rows, support.counts), source.block(rows, rows), target[rows],
-                costs[rows], lambda_, steps, squared_norms, losses, added,
+                costs[rows],
             )  # fmt: skip
+            block.visit(lambda_, steps, squared_norms, losses, added)
             support.add(rows, added, _sum_of_squares(steps + np.arange(len(rows))))
             steps += len(rows)
         norm = float(squared_norms.sum()) / (lambda_ * steps) ** 2

@@ -94,16 +94,17 @@ def solve(
     weights = np.zeros(shape, problem.X.dtype)
     spread = INITIAL_SPREAD / np.sqrt(squared_length)
     weights[..., :n_models] = rng.normal(0, spread, (*shape[:2], n_models))
-    rows = core_rows(problem.X)
+    core = _core.latent_problem(
+        core_rows(problem.X), problem.target, problem.costs, n_models, problem.q, alpha
+    )
     # With alpha below, no step shrinks the weights to less than nothing.
     step = 1 / (squared_length + alpha)
     history: list[tuple[int, float]] = []
     epochs = Epochs(n_epochs, monitor)
     for number in epochs:
-        loss = _core.latent_epoch(
-            rows, problem.target, problem.costs, weights, n_models, problem.q, alpha, step,
-            (number - 1) * n_visits, n_epochs * n_visits, repeated_order(n_rows, n_passes, rng),
-            int(rng.integers(2**63)), weights.copy(),
+        loss = core.epoch(
+            weights, weights.copy(), step, (number - 1) * n_visits, n_epochs * n_visits,
+            repeated_order(n_rows, n_passes, rng), int(rng.integers(2**63)),
         )  # fmt: skip
         history.append((number, loss / n_visits))
         epochs.report(loss=loss / n_visits)

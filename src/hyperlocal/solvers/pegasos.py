@@ -174,16 +174,17 @@ def run_epoch(
     project: bool = False,
 ) -> None:
     """Visit the rows of ``order``, a batch at a time."""
-    rows = core_rows(problem.X)
+    core = _core.pegasos_problem(
+        core_rows(problem.X), problem.bias, problem.target, problem.values, problem.costs,
+        getattr(_core.Loss, problem.loss), getattr(_core.Coupling, problem.coupling),
+        problem.epsilon,
+    )  # fmt: skip
     radius = (problem.radius() or math.inf) if project else math.inf
 
+    schedule = _core.PegasosSchedule(lambda_=problem.lambda_, radius=radius, batch_size=batch_size)
+
     def visit_columns(columns: tuple[int, int]) -> None:
-        _core.pegasos_epoch(
-            rows, problem.bias, problem.target, problem.values, problem.costs,
-            getattr(_core.Loss, problem.loss), getattr(_core.Coupling, problem.coupling),
-            problem.epsilon, state.scaled, state.past, state.columns, state.steps, problem.lambda_,
-            radius, batch_size, order, *columns,
-        )  # fmt: skip
+        core.epoch(state.scaled, state.past, state.columns, state.steps, schedule, order, *columns)
 
     if problem.coupling == "one_vs_rest":
         workers = problem.workers

@@ -164,12 +164,16 @@ def visit(
         scale = 1 / np.float64(mean_cost)
     costs = (problem.costs * scale).astype(lifted.dtype)
 
+    core = _core.sgd_problem(
+        lifted.core, problem.target, costs, problem.n_columns, problem.core_loss,
+        problem.crammer_singer,
+    )  # fmt: skip
+    schedule = _core.SgdSchedule(
+        lambda_=state.lambda_, t0=state.t0, skip=skip, decay_bias=penalize_intercept
+    )
+
     def visit_columns(columns: tuple[int, int]) -> None:
-        _core.sgd_epoch(
-            lifted.core, problem.target, costs, problem.core_loss, problem.crammer_singer,
-            state.weights, average, state.visits, state.lambda_, state.t0, skip,
-            penalize_intercept, order, *columns, learned_gate,
-        )  # fmt: skip
+        core.epoch(state.weights, average, state.visits, schedule, order, *columns, learned_gate)
 
     if problem.crammer_singer or learned_gate is not None:
         visit_columns((0, problem.n_columns))

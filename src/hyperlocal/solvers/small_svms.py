@@ -8,7 +8,7 @@ score many queries.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,16 +16,12 @@ import scipy.sparse as sp
 
 from .. import _core
 from ..data.rows import core_rows
-from ..kernels import Kernel
+from ..kernels import Kernel, gamma_value
 from ..neighbors.base import Neighbors
 from ..runtime.threads import Workers, row_blocks
 
 KERNELS = ("rbf", "linear", "poly")
 
-_SOLVERS = {
-    np.dtype(np.float32): (_core.NeighborhoodFloat32, _core.KeptSvmsFloat32),
-    np.dtype(np.float64): (_core.NeighborhoodFloat64, _core.KeptSvmsFloat64),
-}
 
 # Small enough that the few queries for which cached models have low margins occupy all threads.
 QUERIES_PER_BLOCK = 8
@@ -58,6 +54,14 @@ class SvmOptions:
     has_local_gamma: bool
     tol: float
     max_iter: int
+
+    @classmethod
+    def of(cls, estimator: Any, X: Any) -> SvmOptions:
+        """From the parameters of an estimator, for training rows."""
+        is_local = isinstance(estimator.gamma, str) and estimator.gamma == "local"
+        gamma = 1.0 if is_local else gamma_value(estimator.gamma, estimator.kernel, X)
+        kernel = Kernel(estimator.kernel, gamma, int(estimator.degree), float(estimator.coef0))
+        return cls(kernel, is_local, float(estimator.tol), int(estimator.max_iter))
 
     @property
     def scale(self) -> float:
@@ -133,13 +137,15 @@ class NeighborhoodSolver:
         self, X: Any, target: np.ndarray, costs: np.ndarray, n_classes: int, options: SvmOptions
     ):
         self.X, self.target, self.n_classes, self.options = X, target, n_classes, options
-        self._solver, self._models = _SOLVERS[X.dtype]
         kernel = options.kernel
         name = "linear" if callable(kernel.name) else kernel.name
         sigma = options.scale**-0.5 if options.scale else 0.0
-        self._core = self._solver(
-            core_rows(X), target, costs, n_classes, getattr(_core.Kernel, name), sigma,
-            kernel.degree, kernel.coef0, options.tol, options.max_iter,
+        self._core = _core.neighborhood(
+            core_rows(X), target, costs, n_classes,
+            _core.NeighborhoodOptions(
+                kernel=getattr(_core.Kernel, name), sigma=sigma, degree=kernel.degree,
+                coef0=kernel.coef0, tol=options.tol, max_steps=options.max_iter,
+            ),
         )  # fmt: skip
         self._bound_models: tuple[LocalSvms, Any] | None = None
 
@@ -181,12 +187,10 @@ class NeighborhoodSolver:
 
         def score_block(block: tuple[int, int]) -> int:
             begin, end = block
-            unsolved = np.zeros(1, np.int64)
-            self._core.scores(
+            return self._core.scores(
                 rows, begin, end, found.indices[begin:end], found.distances[begin:end],
-                None if flags is None else flags[begin:end], out[begin:end], unsolved,
+                None if flags is None else flags[begin:end], out[begin:end],
             )  # fmt: skip
-            return int(unsolved[0])
 
         counts = workers.map(score_block, row_blocks(queries.shape[0], QUERIES_PER_BLOCK))
         return out, sum(counts)
@@ -216,13 +220,10 @@ class NeighborhoodSolver:
         out = np.empty((n_queries, self.n_columns), self.X.dtype)
 
         def score_block(block: tuple[int, int]) -> int:
-            unsolved = np.zeros(1, np.int64)
             indices, grams = measure(*block)
-            self._core.gram_scores(
-                np.ascontiguousarray(indices), np.ascontiguousarray(grams), out[slice(*block)],
-                unsolved,
-            )  # fmt: skip
-            return int(unsolved[0])
+            return self._core.gram_scores(
+                np.ascontiguousarray(indices), np.ascontiguousarray(grams), out[slice(*block)]
+            )
 
         size = max(1, NUMBERS_PER_GRAM_BLOCK // ((k + 1) ** 2 + width))
         return out, sum(workers.map(score_block, row_blocks(n_queries, size)))
@@ -263,14 +264,11 @@ class NeighborhoodSolver:
         def train_block(block: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
             part, columns = slice(*block), slice(*starts[list(block)])
             own = starts[block[0] : block[1] + 1] - starts[block[0]]
-            beta, unsolved = np.zeros((own[-1], k)), np.zeros(1, np.int64)
-            near = found.indices[part]
-            self._core.train(
-                rows, *block, near, scales[part], own, classes[columns], beta, bias[columns],
-                unsolved,
-            )  # fmt: skip
+            beta, near = np.zeros((own[-1], k)), found.indices[part]
+            models = _core.trained_svms(scales[part], own, classes[columns], beta, bias[columns])
+            unsolved = self._core.train(rows, *block, near, models)
             counts, support, weights = _support(beta, np.diff(own), near)
-            return counts, support, weights.astype(self.X.dtype, copy=False), int(unsolved[0])
+            return counts, support, weights.astype(self.X.dtype, copy=False), unsolved
 
         blocks = row_blocks(n_centers, CENTERS_PER_BLOCK)
         counts, support, beta, unsolved = zip(*workers.map(train_block, blocks), strict=True)
@@ -312,9 +310,12 @@ class NeighborhoodSolver:
     def _bound(self, models: LocalSvms) -> Any:
         """The models in the core, which checks all of their indices once."""
         if self._bound_models is None or self._bound_models[0] is not models:
-            neighbors, *arrays = (getattr(models, field.name) for field in fields(models))
-            on_center = np.ascontiguousarray(neighbors[:, 0])
-            self._bound_models = models, self._models(self._core, on_center, *arrays)
+            support = _core.support_vectors(models.support_starts, models.support, models.beta)
+            on_center = np.ascontiguousarray(models.neighbors[:, 0])
+            self._bound_models = models, _core.cached_svms(
+                self._core, on_center, models.scales, models.starts, models.classes, models.bias,
+                support,
+            )  # fmt: skip
         return self._bound_models[1]
 
     def _column_starts(self, indices: np.ndarray, scales: np.ndarray) -> np.ndarray:

@@ -193,14 +193,17 @@ class Training:
     def run_epoch(self, plan: EpochPlan) -> float:
         """Visit the rows in the plan's order; returns the sum of losses before each step."""
         total = 0.0
+        core = _core.tree_problem(
+            plan.rows, self.problem.target, self.problem.costs, self.depth, self.alpha
+        )
         for begin in range(0, plan.schedule.batches_per_epoch, BATCHES_BETWEEN_REFRESHES):
             end = min(begin + BATCHES_BETWEEN_REFRESHES, plan.schedule.batches_per_epoch)
             batches = plan.first_batch + np.arange(begin, end)
-            loss, projection, reach = _core.tree_epoch(
-                plan.rows, self.problem.target, self.problem.costs, self.column,
-                self.nodes, self.mean, self.square, self.depth, self.alpha,
-                plan.schedule.sharpness(batches[0]) / self.mean_projection, plan.hard,
-                plan.schedule.rates(batches), plan.order[begin * BATCH_SIZE : end * BATCH_SIZE],
+            sharpness = plan.schedule.sharpness(batches[0]) / self.mean_projection
+            loss, projection, reach = core.epoch(
+                self.nodes, self.mean, self.square, self.column,
+                _core.Routing(sharpness=sharpness, hard=plan.hard), plan.schedule.rates(batches),
+                plan.order[begin * BATCH_SIZE : end * BATCH_SIZE],
             )  # fmt: skip
             total += loss
             if projection > 0:
