@@ -103,7 +103,8 @@ def test_weights_of_anchors():
 )
 def test_weights_of_anchors_hold_at_the_anchors(model):
     """Where weights depend on the row, they are those at the anchor itself."""
-    model = clone(model).fit(*make_data(3))
+    X, y = make_data(3)
+    model = clone(model).fit(X, y)
     expected = model.local_coef(model.anchors_)
     np.testing.assert_allclose(anchor_weights(model), expected, atol=1e-9)
 

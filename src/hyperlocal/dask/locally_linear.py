@@ -36,7 +36,7 @@ class DaskLocallyLinearSVC(DaskClassifier):
 multi_class, intercept_scaling, class_weight, random_state, verbose
         As in :class:`hyperlocal.LocallyLinearSVC`.
     max_iter : int, default=500
-        The most rounds.
+        The most rounds; fewer than epochs elsewhere, because a round has several epochs.
     tol : float, default=1e-3
         Relative duality gap at which to stop.
 

@@ -29,8 +29,10 @@ class DaskSupervisedAnchorSVC(DaskClassifier):
 
     Parameters
     ----------
-    client, partitioning, n_partitions, epochs_per_round, max_iter, tol
+    client, partitioning, n_partitions, epochs_per_round, tol
         As in :class:`DaskLocallyLinearSVC`.
+    max_iter : int, default=500
+        The most rounds; fewer than epochs elsewhere, because a round has several epochs.
     anchor_rounds : int, default=4
         Rounds in which anchors move.
     anchor_epochs : int or "auto", default="auto"
@@ -40,8 +42,10 @@ class DaskSupervisedAnchorSVC(DaskClassifier):
     keep_if_better : bool, default=True
         Also train the weights for the initial anchors, and use the learned ones only if they reach
         a lower objective.
-    n_anchors, n_neighbors, beta, anchors, feature_map, code_on, normalize, C, \
-loss, multi_class, intercept_scaling, class_weight, random_state, verbose
+    feature_map : None, str or transformer, default=None
+        The row itself by default, because learned anchors make products of features unnecessary.
+    n_anchors, n_neighbors, beta, anchors, code_on, normalize, C, loss, multi_class, \
+intercept_scaling, class_weight, random_state, verbose
         As in :class:`hyperlocal.SupervisedAnchorSVC`.
 
     Attributes

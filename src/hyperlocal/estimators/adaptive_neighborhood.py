@@ -29,14 +29,16 @@ class AdaptiveNeighborhoodSVC(NeighborhoodClassifier):
     ----------
     n_neighbors : "auto", int, callable or sequence of int, default="auto"
         Size of a neighborhood: ``3 log2 N`` for N distinct rows, a number, what a function of N
-        returns, or the best of several by leave-one-out accuracy.
+        returns, or the best of several by leave-one-out accuracy. "auto" is no fixed
+        number, because among more rows as many neighbors are nearer.
     metric : {"megm", "dann"} or transformer, default="megm"
         What learns the metric: :class:`MEGM`; any transformer with ``fit(X, y)`` and ``transform``,
         such as ``NeighborhoodComponentsAnalysis`` or a pipeline; or "dann", a metric of each
         query's own from the classes of the rows around it. Sample weights play no part in it.
     kernel : {"rbf", "linear", "poly"} or callable, default="rbf"
     gamma : "local", "scale", "auto" or float, default="local"
-        ``γ`` of the kernel, in the space of the metric.
+        ``γ`` of the kernel, in the space of the metric; "local" because one value for all
+        queries can make a kernel matrix nearly the identity in high dimension.
     degree : int, default=3
     coef0 : float, default=1.0
     algorithm : {"exact", "tree", "approximate"}, default="exact"
@@ -45,8 +47,10 @@ class AdaptiveNeighborhoodSVC(NeighborhoodClassifier):
     low_margin : float, default=1.0
         With ``cache_neighborhoods=True``: the margin below which a second center is evaluated.
     C : float, default=10.0
+        Larger than that of other estimators, because it is the LSVM paper's.
     tol : float, default=1e-3
     max_iter : int, default=100000
+        The most steps of one local SVM; many, because a step changes two dual variables only.
     class_weight : dict, "balanced" or None, default=None
     n_jobs : int or None, default=None
     random_state : int, RandomState instance or None, default=None

@@ -39,7 +39,7 @@ class KernelPegasosSVC(CallbackSupportMixin, KernelExpansionClassifier):
     ----------
     C : float, default=1.0
         Strength of the loss, as in scikit-learn's ``SVC``: ``λ = 1/(C Σ_i s_i)`` for sample weights
-        ``s_i``. The larger, the more epochs are needed.
+        ``s_i``. The default is 1 because that is ``SVC``'s. The larger, the more epochs are needed.
     kernel : {"rbf", "linear", "poly", "chi2", "intersection", "precomputed"} or callable, \
 default="rbf"
         ``exp(−γ‖x − x'‖²)``; ``x·x'``; ``(γ x·x' + coef0)^degree``;
@@ -48,7 +48,8 @@ default="rbf"
         returns the matrix of their values.
     gamma : float, "scale" or "auto", default="scale"
         "scale" is one over the number of features times their variance (1 for "chi2"), "auto" one
-        over the number of features; a Gaussian of standard deviation σ has ``1/(2σ²)``.
+        over the number of features; a Gaussian of standard deviation σ has ``1/(2σ²)``. The default
+        is "scale", because that is ``SVC``'s.
     degree : int, default=3
     coef0 : float, default=1.0
     sampling : {"permutation", "fixed_permutation", "replacement"}, default="permutation"
@@ -56,10 +57,10 @@ default="rbf"
     average : bool, default=True
         Return an average of the iterates in which iterate ``t`` weighs ``t³``, instead of the last.
     max_iter : int, default=100
-        The most epochs.
+        The most epochs; few, because an epoch computes kernel values with the whole support.
     tol : float, default=0.1
-        Duality gap at which to stop, relative to the objective. Pegasos halves its gap by doubling
-        the epochs; predictions settle long before it is small.
+        Duality gap at which to stop, relative to the objective; large, because Pegasos halves its
+        gap by doubling the epochs, and predictions settle long before it is small.
     intercept_scaling : float, default=1.0
         The constant feature; the intercept is penalized like the weights. 0: no intercept.
     cache_size : float, default=500

@@ -36,11 +36,13 @@ class PegasosSVC(PegasosEstimator, ProbabilityMixin, LinearAttributes, LocalClas
     Parameters
     ----------
     C : float, default=1.0
-        Strength of the loss, as in :class:`SDCASVC`: ``λ = 1/(C Σ_i s_i)`` for sample weights
-        ``s_i``, those of its first batch in ``partial_fit``. The larger, the more steps are needed.
+        Strength of the loss; 1, because that is the default of scikit-learn's ``LinearSVC``:
+        ``λ = 1/(C Σ_i s_i)`` for sample weights ``s_i``, those of its first batch in
+        ``partial_fit``. The larger, the more steps are needed.
     loss : {"hinge", "squared_hinge", "log"}, default="hinge"
-        "log" gives ``predict_proba``. The squared hinge takes implicit steps: it is pulled by the
-        slack that is left after the step, since its slope has no bound.
+        The hinge by default, because it is the loss of the paper. "log" gives ``predict_proba``.
+        The squared hinge takes implicit steps, by the slack that remains after the step, since its
+        slope has no bound.
     multi_class : {"ovr", "crammer_singer", "multinomial"}, default="ovr"
         One problem per class against the rest; one margin between the true class and its best
         rival (hinge losses); or multinomial logistic regression (``loss="log"``).
@@ -152,7 +154,7 @@ class PegasosSVC(PegasosEstimator, ProbabilityMixin, LinearAttributes, LocalClas
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> PegasosSVC:
-        """Visit the rows of a batch once; step ``t`` goes on where the last call, or fit, ended.
+        """Visit the rows of a batch once; step ``t`` continues from the last call or fit.
 
         Parameters
         ----------

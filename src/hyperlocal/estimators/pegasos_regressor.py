@@ -28,8 +28,9 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator):
     Parameters
     ----------
     C : float, default=1.0
-        Strength of the loss, as in scikit-learn's ``LinearSVR``: ``λ = 1/(C Σ_i s_i)`` for sample
-        weights ``s_i``, those of the first batch in ``partial_fit``.
+        Strength of the loss; 1, because that is the default of scikit-learn's ``LinearSVR``:
+        ``λ = 1/(C Σ_i s_i)`` for sample weights ``s_i``, those of the first batch in
+        ``partial_fit``.
     epsilon : float, default=0.0
         Half the width of the tube, in units of ``y``.
     batch_size : int, default=1
@@ -102,7 +103,7 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator):
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> PegasosRegressor:
-        """Visit the rows of a batch once; step ``t`` goes on where the last call, or fit, ended."""
+        """Visit the rows of a batch once; step ``t`` continues from the last call or fit."""
         training = self._checked_arguments()
         first = not hasattr(self, "model_")
         data = check_valued_rows(self, X, y, sample_weight, reset=first)

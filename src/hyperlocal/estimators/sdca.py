@@ -30,9 +30,10 @@ class SDCASVC(CallbackSupportMixin, ProbabilityMixin, LinearAttributes, LocalCla
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the losses against ``½‖w‖²``; ``1/(λN)`` in the terms of Pegasos.
+        Weight of the losses against ``½‖w‖²``; ``1/(λN)`` in the terms of Pegasos. It is 1 because
+        that is the default of scikit-learn's ``LinearSVC``.
     loss : {"hinge", "squared_hinge", "log"}, default="hinge"
-        "log" gives ``predict_proba``.
+        The hinge by default, because it is that of the textbook SVM. "log" gives ``predict_proba``.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
         One problem per class against all others, or one joint problem.
     max_iter : int, default=1000

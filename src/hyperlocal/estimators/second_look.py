@@ -49,7 +49,7 @@ class SecondLookSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         the classes that score within it of the best. (The scores of two classes are ``−s`` and
         ``s``.) With 0 no row does. "auto" is 0.5 or 1 if that lowers the error by more than a
         standard error on a fourth of the training rows, held out from a trial fit, else 0; it is
-        0.5 below 40 rows.
+        0.5 below 40 rows. It is the default, because scores of a first look may have any scale.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes; they multiply the weights of the class's rows in both looks.
     n_jobs : int or None, default=None

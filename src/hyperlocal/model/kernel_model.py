@@ -155,7 +155,7 @@ def make_kernel_model(
 
 
 def no_weights() -> AttributeError:
-    """What is raised where weights of a kernel are asked for."""
+    """The error for weights that a kernel model does not have."""
     return AttributeError("a kernel has no weights per feature; fit with kernel='linear'.")
 
 

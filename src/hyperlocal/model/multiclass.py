@@ -115,7 +115,7 @@ def joined_columns(weights: np.ndarray, n_classes: int) -> np.ndarray:
 
 
 def separate_columns(weights: np.ndarray, wanted: int) -> np.ndarray:
-    """The reverse of :func:`joined_columns`, where training goes on with ``wanted`` columns."""
+    """The reverse of :func:`joined_columns`, where training continues with ``wanted`` columns."""
     if weights.shape[1] == wanted:
         return weights
     half = weights * weights.dtype.type(0.5)

@@ -52,11 +52,14 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         "diagonal" learns one factor per feature.
     n_neighbors : "auto", int or None, default="auto"
         Rows that each row is predicted from: None is all of them, exactly; a number is that many of
-        the nearest, found anew every 20 iterations. "auto" is all up to 2,000 rows, else 50.
+        the nearest, found anew every 20 iterations. "auto" is all up to 2,000 rows, else 50,
+        because the time for all pairs grows with the square of the rows.
     max_iter : int, default=200
-        The most iterations of L-BFGS.
+        The most iterations of L-BFGS. Other estimators count epochs; here there are none, because
+        the loss is one of all pairs of rows.
     tol : float, default=1e-5
-        Training ends when an iteration lowers the loss by less than this share of it.
+        Training ends when an iteration lowers the loss by less than this share of it. It is smaller
+        than a duality gap, because a slow iteration is not yet the last.
     validation_fraction : float, default=0.2
         Share of each class's rows (1,000 rows at most) on which it is decided when to stop: more
         iterations always lower the loss on training rows, and often raise it on others. The map is
