@@ -125,7 +125,7 @@ class SecondLookSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             monitor(2, low_margin=low_margin)
         self._storage = data.X.dtype.name, sp.issparse(data.X)
         self.first_look_, self.second_look_, self.low_margin_ = first, second, low_margin
-        self.classes_ = data.classes
+        self.classes_: np.ndarray = data.classes
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
