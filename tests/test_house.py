@@ -36,7 +36,7 @@ NOT_YET: dict[str, set[str]] = {
     "mirrored tests": {
         "dask/base.py", "dask/collections.py", "dask/crew.py", "dask/supply.py",
         "data/arguments.py", "data/labelled.py", "data/stream.py",
- "estimators/chain.py",
+        "estimators/chain.py",
         "estimators/local_coder.py", "estimators/pegasos.py", "estimators/pegasos_base.py",
         "estimators/pegasos_regressor.py", "estimators/sdca.py",
         "selection/candidates.py", "selection/outcomes.py", "selection/plan.py",
