@@ -382,24 +382,4 @@ void encode(const Coder<T>& coder, Range range, const T* products, WrittenCodes<
   }
 }
 
-// Weighted sums of the rows of each group (k-means' update): sums (n_groups × width), masses.
-template <class T>
-void group_sums(const Rows<T>& rows, const Column* groups, const double* row_weights, double* sums,
-                double* masses) {
-  const Index width = rows.width();
-  RowBuffer<T> buffer;
-  for (Index row = 0; row < rows.n_rows(); ++row) {
-    const RowView<T> x = rows.fetch(row, buffer);
-    double* sum = sums + groups[row] * width;
-    const double weight = row_weights[row];
-    masses[groups[row]] += weight;
-    if (x.is_dense()) {
-#pragma omp simd
-      for (Index v = 0; v < width; ++v) sum[v] += weight * double(x.values[v]);
-    } else {
-      for (Index v = 0; v < x.size; ++v) sum[x.columns[v]] += weight * double(x.values[v]);
-    }
-  }
-}
-
 }  // namespace hyperlocal

@@ -1,4 +1,4 @@
-// A kernel SVM on a few rows, by sequential minimal optimisation with second-order working sets
+// A kernel SVM on a few rows, by sequential minimal optimization with second-order working sets
 // (Fan, Chen and Lin 2005); the objective, the tolerance and the bias are those of LIBSVM's C-SVC.
 #pragma once
 
@@ -66,7 +66,7 @@ class SmallSvm {
     return l;
   }
 
-  // What is added to a gradient so that it does not count where β has come to its end.
+  // What is added to a gradient so that it does not count where β is at its bound.
   void note_room(Index i) {
     if_growing_[i] = beta_[i] < highest_[i] ? 0 : -infinity;
     if_shrinking_[i] = beta_[i] > lowest_[i] ? 0 : infinity;
