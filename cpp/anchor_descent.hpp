@@ -10,6 +10,7 @@
 // (The other descent that learns anchors, by stochastic gradient, is in learned_gate.hpp.)
 #pragma once
 
+#include <cassert>
 #include <functional>
 
 #include "barrier.hpp"
@@ -72,6 +73,7 @@ class AnchorEpoch {
   // each batch `before_batch` is called with the batch's number, if there is such a function; it
   // may throw. Returns whether the epoch came to its end.
   bool run(Index part, Range columns, const std::function<void(Index)>& before_batch = {}) {
+    assert(0 <= part && part < options_.n_threads);
     return barrier_.run([&] { run_part(part, columns, before_batch); });
   }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <limits>
 #include <type_traits>
 
@@ -38,6 +39,7 @@ class SmallestK {
   SmallestK(Index size, Index k) : size_(size), k_(k), minima_(2 * k), keys_(size), found_(size) {}
 
   HYPERLOCAL_INLINE void select(const T* keys, Column* chosen) {
+    assert(1 <= k_ && k_ <= size_);
     if (k_ == 1) {
       *chosen = first_smallest(keys);
       return;

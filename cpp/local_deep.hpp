@@ -15,6 +15,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <vector>
 
@@ -104,6 +105,7 @@ class TreeBatch {
         loss_pulls_(shape.n_columns * kBatch) {}
 
   void load(const Rows<T>& rows, Visits batch) {
+    assert(batch.size <= kBatch);
     x_.load(rows, batch.size, [batch](Index i) { return batch[i]; });
     if (x_.dense() == nullptr) return;
     transposed_.assign(static_cast<std::size_t>(shape_.stride * kBatch), T(0));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <limits>
 #include <vector>
 
@@ -29,6 +30,7 @@ class SmallSvm {
   // `gram` is n × n with rows `stride` apart, `y` holds ±1. Returns whether it converged.
   bool solve(const double* gram, Index stride, Index n, const double* y, const double* costs,
              double tol, Index max_steps) {
+    assert(n <= static_cast<Index>(beta_.size()) && n <= stride);
     for (Index i = 0; i < n; ++i) {
       beta_[i] = 0;
       gradient_[i] = y[i];
