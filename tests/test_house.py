@@ -6,6 +6,7 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,42 +23,24 @@ LONGEST_FILE = 400
 LONGEST_ESTIMATOR = 250
 DEEPEST_INHERITANCE = 2
 
-# Public methods of named tuples begin with an underscore.
-NAMED_TUPLES = {"_asdict", "_fields", "_make", "_replace"}
+# Public in spite of their underscore: methods of named tuples, and the method by which estimators
+# take part in scikit-learn's callbacks, for which there is no other name.
+PUBLIC = {"_asdict", "_fields", "_make", "_replace", "_init_callback_context"}
 
 # Files that break a rule for now, by the name of the rule. A file that keeps it again is an error:
 # this list only becomes shorter.
 NOT_YET: dict[str, set[str]] = {
     "length": {
-        "estimators/chain.py", "estimators/kernel_pegasos.py", "estimators/landmark.py",
-        "estimators/local_deep.py", "estimators/neighborhood_base.py",
-        "estimators/old_base.py", "estimators/old_local_model.py", "neighbors/search.py",
-    },
-    "inheritance": {
-        "estimators/clustered.py", "estimators/landmark.py", "estimators/profile.py",
-    },
-    "attribute dictionaries": {
-        "estimators/kernel_pegasos.py", "estimators/landmark.py",
-        "estimators/learned_gate.py", "estimators/neighborhood_base.py",
-        "estimators/old_base.py", "estimators/profile.py",
-    },
-    "private attributes": {
-        "estimators/neighborhood_base.py", "estimators/old_base.py",
-        "estimators/pegasos_base.py", "runtime/progress.py",
+        "estimators/chain.py",
     },
     "mirrored tests": {
-        "cli/compare.py", "cli/fit.py", "cli/model_file.py", "cli/options.py",
-        "cli/progress.py", "compare/png.py", "dask/base.py", "dask/collections.py",
-        "dask/crew.py", "dask/supply.py", "data/arguments.py", "data/labelled.py",
-        "data/stream.py", "datasets/columns.py", "datasets/reading.py",
-        "estimators/chain.py", "estimators/kernel_pegasos.py", "estimators/local_coder.py",
-        "estimators/neighborhood_base.py", "estimators/old_base.py",
-        "estimators/old_local_model.py", "estimators/pegasos.py",
-        "estimators/pegasos_base.py", "estimators/pegasos_regressor.py",
-        "estimators/sdca.py", "estimators/stability.py", "estimators/stages.py",
-        "gates/tree.py", "plots/anchors.py", "selection/candidates.py",
-        "selection/outcomes.py", "selection/plan.py", "selection/search.py",
-        "solvers/anchor_sgd.py", "solvers/member.py", "solvers/stored.py",
+        "dask/base.py", "dask/collections.py", "dask/crew.py", "dask/supply.py",
+        "data/arguments.py", "data/labelled.py", "data/stream.py",
+ "estimators/chain.py",
+        "estimators/local_coder.py", "estimators/pegasos.py", "estimators/pegasos_base.py",
+        "estimators/pegasos_regressor.py", "estimators/sdca.py",
+        "selection/candidates.py", "selection/outcomes.py", "selection/plan.py",
+        "selection/search.py", "solvers/stored.py",
         "solvers/training.py",
     },
 }  # fmt: skip
@@ -76,7 +59,7 @@ def nodes(name: str, kind: type) -> Iterator[ast.AST]:
 
 def is_private(name: object) -> bool:
     """Whether a name begins with one underscore."""
-    return isinstance(name, str) and name.startswith("_") and not name.startswith("__")
+    return isinstance(name, str) and re.match("_[^_]", name) is not None and name not in PUBLIC
 
 
 def is_own(node: ast.AST) -> bool:
@@ -89,7 +72,7 @@ def is_own(node: ast.AST) -> bool:
 def private_reads(name: str) -> Iterator[str]:
     """Private attributes of other objects that a module reads, by a dot or by ``getattr``."""
     for node in nodes(name, ast.Attribute):
-        if is_private(node.attr) and node.attr not in NAMED_TUPLES and not is_own(node.value):
+        if is_private(node.attr) and not is_own(node.value):
             yield f"line {node.lineno}: {ast.unparse(node)}"
     for node in nodes(name, ast.Call):
         by_name = isinstance(node.func, ast.Name) and node.func.id.endswith("attr")

@@ -104,11 +104,16 @@ def imported_rooms(path: PurePosixPath, source: str) -> Iterator[str]:
 
 
 def imports_between(files: Files) -> Edges:
-    """Number of import statements from each room to each other room."""
+    """Number of import statements from each room to each other room.
+
+    Names of the package itself, such as ``__version__``, belong to no room.
+    """
+    rooms = {room_of(path) for path in files}
     edges: Edges = Counter()
     for path, source in files.items():
-        room = room_of(path)
-        edges.update((room, other) for other in imported_rooms(path, source) if other != room)
+        others = rooms - {room_of(path)}
+        imported = (other for other in imported_rooms(path, source) if other in others)
+        edges.update((room_of(path), other) for other in imported)
     return edges
 
 

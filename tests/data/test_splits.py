@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from hyperlocal.data.labelled import LabelledRows, part_of
-from hyperlocal.data.splits import split_held_out
+from hyperlocal.data.splits import deal_folds, split_held_out
 
 
 def make_data(n_rows, n_classes=3, convert=np.asarray):
@@ -62,3 +62,14 @@ def test_parts_keep_the_order_of_the_rows(convert):
     np.testing.assert_array_equal(part.sample_weight, data.sample_weight[expected])
     np.testing.assert_array_equal(part.target, data.target[expected])
     np.testing.assert_array_equal(first_column(part), 2 * part.sample_weight - 1)
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_folds_spread_classes_evenly(n_classes):
+    """Every fold has its share of every class."""
+    target = np.random.default_rng(0).integers(n_classes, size=200)
+    fold = deal_folds(target, 5, np.random.default_rng(1))
+    for label in range(n_classes):
+        counts = np.bincount(fold[target == label], minlength=5)
+        assert counts.max() - counts.min() <= 1
+    assert deal_folds(np.array([0, 1]), 5, np.random.default_rng(0)).max() == 1

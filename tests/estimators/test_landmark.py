@@ -1,17 +1,14 @@
-"""Tests of hyperlocal.estimators.landmark: L3-SVM against explicit features and its own theory."""
+"""Tests of hyperlocal.estimators.landmark: L3-SVM against explicit features."""
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 from sklearn.cluster import KMeans
-from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import linear_kernel
 from sklearn.svm import SVC, LinearSVC
 
-from estimators.data import make_data, make_ring
-from hyperlocal.data.splits import deal_folds
+from estimators.data import make_data
 from hyperlocal.datasets import make_xor
-from hyperlocal.estimators.stages import N_FOLDS
 from hyperlocal.papers import LandmarkSVC
 
 PRECISE = {"tol": 1e-8, "max_iter": 200_000, "random_state": 0}
@@ -127,137 +124,6 @@ def test_much_smoothing_makes_one_model():
         for s in (0.0, 1.0, 1e4)
     ]
     assert spreads[0] > spreads[1] > 100 * spreads[2]
-
-
-# Stages -------------------------------------------------------------------------------------------
-
-
-def test_scores_of_a_stage_join_the_projections_of_the_next():
-    """The second stage sees the scores of the first, by all rows, from clusters of its own."""
-    X, y = make_data(3)
-    options = {"C": 0.01, "tol": 1e-7, "max_iter": 50_000, "random_state": 0}
-    one = LandmarkSVC(4, **options).fit(X, y)
-    two = LandmarkSVC(4, n_stages=2, keep_if_better=False, **options).fit(X, y)
-    assert two.coef_.shape == (4, 3, 5 + 3)
-    feature_map = two.model_.feature_map
-    assert not np.allclose(feature_map.before.gate.anchors, two.anchors_)
-    projections = np.hstack([X @ two.landmarks_.T, one.decision_function(X) * feature_map.scale])
-    cluster = ((X[:, None] - two.anchors_) ** 2).sum(axis=2).argmin(axis=1)
-    scores = np.einsum("ncl,nl->nc", two.coef_[cluster], projections) + two.intercept_
-    np.testing.assert_allclose(two.decision_function(X), scores, atol=1e-3)
-
-
-def test_no_label_leaks_into_the_next_stage(monkeypatch):
-    """What a row adds to the projections comes from a model fitted without the row's fold."""
-    fold, seen = np.arange(90) % N_FOLDS, []
-
-    def keep(projections, scores, sample_weight):
-        seen.append(scores)
-        return projections.dtype.type(1)
-
-    monkeypatch.setattr("hyperlocal.data.labelled.MOST_ROWS_TO_MERGE", 0)
-    monkeypatch.setattr("hyperlocal.estimators.stages.deal_folds", lambda *arguments: fold)
-    monkeypatch.setattr("hyperlocal.estimators.stages.comparable_scale", keep)
-    X, y = make_data()
-    options = {"anchors": X[:3], "landmarks": X[:4], "C": 0.01, "tol": 1e-6, "random_state": 0}
-    LandmarkSVC(n_stages=2, **options).fit(X, y)
-    for number in range(N_FOLDS):
-        held = fold == number
-        without = LandmarkSVC(**options).fit(X[~held], y[~held])
-        np.testing.assert_allclose(seen[0][held, 0], without.decision_function(X[held]), atol=1e-3)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_stage_that_does_not_help_is_left_out(n_classes):
-    """Labels without a rule end the stack after the first stage, which is that of a plain fit."""
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((800, 3)), rng.integers(n_classes, size=800)
-    two, one = (LandmarkSVC(4, n_stages=n, tol=0.05, random_state=0).fit(X, y) for n in (2, 1))
-    assert two.n_stages_ == 1
-    np.testing.assert_array_equal(two.decision_function(X), one.decision_function(X))
-
-
-def test_a_stage_that_helps_stays():
-    """A disc in a ring: one cluster fails, scores seen from it again fail less."""
-    X, y = make_ring(600)
-    two = LandmarkSVC(3, n_stages=2, random_state=0).fit(X, y)
-    assert two.n_stages_ == 2
-    assert two.score(X, y) > LandmarkSVC(3, random_state=0).fit(X, y).score(X, y)
-
-
-@pytest.mark.parametrize("n_classes", [2, 5])
-def test_folds_spread_classes_evenly(n_classes):
-    """Every fold has its share of every class."""
-    target = np.random.default_rng(0).integers(n_classes, size=200)
-    fold = deal_folds(target, 5, np.random.default_rng(1))
-    for label in range(n_classes):
-        counts = np.bincount(fold[target == label], minlength=5)
-        assert counts.max() - counts.min() <= 1
-    assert deal_folds(np.array([0, 1]), 5, np.random.default_rng(0)).max() == 1
-
-
-# Theory -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("projection", ["linear", "rbf"])
-def test_the_bound_is_that_of_the_paper(projection):
-    """Stability and bound follow the theorem and its corollary, with the empirical risk."""
-    X, y = make_data()
-    model = LandmarkSVC(4, projection=projection, C=0.02, random_state=0).fit(X, y)
-    n, n_landmarks, cost = 90, 5, 0.02 * 90
-    size = max(1, (X**2).sum(axis=1).max()) if projection == "linear" else 1
-    margins = np.where(y == 1, 1, -1) * model.decision_function(X)
-    risk = np.maximum(0, 1 - margins).mean()
-    stability = cost * n_landmarks * size**2 / n
-    assert model.stability_ == pytest.approx(stability)
-    for delta in (0.05, 0.5):
-        spread = 2 * stability + 1 + 2 * cost * np.sqrt(n_landmarks) * size
-        bound = risk + stability + spread * np.sqrt(np.log(1 / delta) / (2 * n))
-        assert model.generalization_bound(delta) == pytest.approx(bound)
-    assert model.generalization_bound() == model.generalization_bound(0.05) > risk
-
-
-def test_bounds_of_many_classes():
-    """One bound for each class against the rest; a row of weight two counts as two rows."""
-    X, y = make_data(3)
-    model = LandmarkSVC(4, C=0.02, random_state=0).fit(X, y)
-    assert model.generalization_bound().shape == (3,)
-    twice = LandmarkSVC(4, C=0.01, random_state=0).fit(X, y, sample_weight=np.full(90, 2.0))
-    assert twice.stability_ == pytest.approx(model.stability_ / 2)
-
-
-def test_the_bound_shrinks_with_rows_and_landmarks():
-    """For a fixed c, more rows tighten the bound and more landmarks loosen it."""
-    X, y = make_data(n_rows=400)
-
-    def bound(n_rows, n_landmarks):
-        options = {"C": 1 / n_rows, "n_landmarks": n_landmarks, "projection": "rbf"}
-        model = LandmarkSVC(2, random_state=0, **options).fit(X[:n_rows], y[:n_rows])
-        return model.generalization_bound() - float(model.empirical_risk_[0])
-
-    assert bound(100, 5) > bound(400, 5) > bound(400, 2)
-
-
-@pytest.mark.parametrize(
-    "options", [{"loss": "squared_hinge"}, {"n_stages": 2}, {"kernel": "rbf"}], ids=str
-)
-def test_where_there_is_no_bound(options):
-    """The theorem is about the hinge loss, linear models and one stage; the error says so."""
-    model = LandmarkSVC(3, random_state=0, **options)
-    with pytest.raises(NotFittedError):
-        model.generalization_bound()
-    model.fit(*make_data())
-    assert not hasattr(model, "stability_")
-    with pytest.raises(AttributeError, match="loss='hinge', kernel='linear' and n_stages=1"):
-        model.generalization_bound()
-
-
-@pytest.mark.parametrize("delta", [0, 1, 1.5, "5 %"])
-def test_a_bad_delta(delta):
-    """A probability lies between 0 and 1."""
-    model = LandmarkSVC(3, random_state=0).fit(*make_data())
-    with pytest.raises((ValueError, TypeError), match="delta"):
-        model.generalization_bound(delta)
 
 
 # Toys ---------------------------------------------------------------------------------------------

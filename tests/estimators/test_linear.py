@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, LinearSVC, LinearSVR
 
 from estimators.data import Recorder, interrupt, make_data
@@ -390,98 +389,3 @@ def test_overflow_is_an_error():
         pytest.raises(ValueError, match="Lower C"),
     ):
         PegasosSVC(1e36, average=False, max_iter=2).fit(1000 * X, y)
-
-
-# KernelPegasosSVC ---------------------------------------------------------------------------------
-
-
-def test_a_linear_kernel_is_linear_pegasos():
-    """With a linear kernel, scores are those of linear Pegasos with the same seed."""
-    X, y = make_data(3)
-    kernel = KernelPegasosSVC(0.2, kernel="linear", max_iter=5, tol=0.0, random_state=0).fit(X, y)
-    linear = PegasosSVC(0.2, random_state=0)
-    for _ in range(5):  # fit would keep the best epoch's weights, not the last one's
-        linear.partial_fit(X, y, classes=[0, 1, 2])
-    scores = linear.decision_function(X)
-    np.testing.assert_allclose(kernel.decision_function(X), scores, atol=1e-8)
-    assert kernel.objective_ == pytest.approx(linear.objective_, rel=1e-9)
-
-
-def test_a_precomputed_kernel_is_the_kernel():
-    """A matrix of Gaussian values gives what the Gaussian kernel gives; zero weights drop rows."""
-    X, y = make_data(n_rows=120)
-    K = rbf_kernel(X, gamma=0.2)
-    weights = np.ones(120)
-    weights[::7] = 0
-    by_matrix = KernelPegasosSVC(kernel="precomputed", tol=1e-2, max_iter=400, random_state=0)
-    by_matrix.fit(K, y, weights)
-    by_rows = KernelPegasosSVC(gamma=0.2, tol=1e-2, max_iter=400, random_state=0)
-    by_rows.fit(X, y, weights)
-    assert not set(by_matrix.support_) & set(range(0, 120, 7))
-    # Merged rows stand in another order, so visits differ, but not where they lead.
-    scores = by_matrix.decision_function(K)
-    np.testing.assert_allclose(scores, by_rows.decision_function(X), atol=0.1)
-    expansion = K[:, by_matrix.support_] @ by_matrix.dual_coef_[0] + by_matrix.intercept_[0]
-    np.testing.assert_allclose(scores, expansion)
-    np.testing.assert_array_equal(X[by_rows.support_], by_rows.support_vectors_)
-
-
-def test_it_approaches_libsvm():
-    """With many epochs the scores come close to those of LIBSVM, whose intercept is free."""
-    X, y = make_data(n_rows=200)
-    svc = SVC(C=1.0, gamma=0.2).fit(X, y)
-    model = KernelPegasosSVC(gamma=0.2, tol=0.05, random_state=0).fit(X, y)
-    assert model.duality_gap_ <= 0.05 * model.objective_
-    assert (model.predict(X) == svc.predict(X)).mean() > 0.97
-
-
-def test_only_rows_with_counts_are_kept():
-    """Rows that never violated their margin are no part of the model; equal rows are kept once."""
-    X, y = make_data()
-    X, y = np.vstack([X, X]), np.concatenate([y, y])
-    model = KernelPegasosSVC(random_state=0).fit(X, y)
-    assert len(model.support_) < 90
-    assert (model.dual_coef_ != 0).any(axis=0).all()
-    assert (model.support_ < 90).all()
-    np.testing.assert_array_equal(model.support_vectors_, X[model.support_])
-
-
-@pytest.mark.parametrize("kind", ["chi2", "intersection"])
-def test_histogram_kernels(kind):
-    """Kernels of histograms classify histograms."""
-    rng = np.random.default_rng(0)
-    y = np.arange(120) % 2
-    X = rng.dirichlet(np.ones(6), 120) + 0.5 * np.eye(6)[3 * y]
-    assert KernelPegasosSVC(kernel=kind, random_state=0).fit(X, y).score(X, y) > 0.9
-    with pytest.raises(ValueError, match="Negative values"):
-        KernelPegasosSVC(kernel=kind).fit(X - 1, y)
-
-
-@pytest.mark.parametrize(
-    ("kernel", "message"),
-    [
-        (lambda a, b: a[:, :1] - b[:, :1].T, "symmetric"),
-        (lambda a, b: np.full((len(a), len(b)), np.inf), "NaN or infinity"),
-        (lambda a, b: np.ones((len(a), 2)), "shape"),
-    ],
-)
-def test_bad_functions_are_refused(kernel, message):
-    """A kernel function that is none raises a clear error."""
-    with pytest.raises(ValueError, match=message):
-        KernelPegasosSVC(kernel=kernel).fit(*make_data())
-
-
-def test_bad_matrices_are_refused():
-    """A kernel matrix must be square, symmetric, finite; predictions need all training rows."""
-    X, y = make_data()
-    K = rbf_kernel(X)
-    model = KernelPegasosSVC(kernel="precomputed", random_state=0)
-    skew = K.copy()
-    skew[3, 5] += 0.5
-    broken = K.copy()
-    broken[3, 5] = np.nan
-    for bad, message in [(K[:, :50], "square"), (skew, "symmetric"), (broken, "NaN")]:
-        with pytest.raises(ValueError, match=message):
-            model.fit(bad, y)
-    with pytest.raises(ValueError, match="features"):
-        model.fit(K, y).predict(K[:, :50])

@@ -14,7 +14,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from estimators.data import Recorder, make_data, make_ring
 from hyperlocal import LocallyLinearSVC, NeighborhoodSVC, SecondLookSVC, SupervisedAnchorSVC
-from hyperlocal.estimators.neighborhood_models import candidate_classes
+from hyperlocal.model.multiclass import candidate_classes
 from hyperlocal.papers import AdaptiveNeighborhoodSVC
 from reference import neighborhood as reference
 

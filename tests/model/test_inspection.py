@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -18,6 +19,7 @@ from hyperlocal.model import (
     support_fraction_bound,
 )
 from hyperlocal.model.inspection import split_pipeline
+from hyperlocal.papers import LandmarkSVC
 from model.models import every_model, fitted
 
 
@@ -78,16 +80,33 @@ def test_steps_that_name_no_features():
 
 
 def test_weights_of_anchors():
-    """They are ``coef_`` for linear maps; maps that hide the input are refused."""
+    """They are ``coef_`` for linear maps; maps of other features are refused."""
     model, _ = fitted("linear")
     np.testing.assert_array_equal(anchor_weights(model), model.coef_)
     quadratic, _ = fitted("quadratic")
     assert anchor_weights(quadratic).shape == (6, 3, 5)
     landmarks, _ = fitted("landmarks")
     np.testing.assert_allclose(anchor_weights(landmarks), landmarks.coef_ @ landmarks.landmarks_)
-    for name in ("rbf", "stages"):
-        with pytest.raises(ValueError, match="no weights on the input's features"):
-            anchor_weights(fitted(name)[0])
+    with pytest.raises(ValueError, match="no weights on the input's features"):
+        anchor_weights(fitted("rbf")[0])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LocallyLinearSVC(
+            4, n_neighbors=1, feature_map="quadratic", normalize=False, random_state=0
+        ),
+        LandmarkSVC(3, n_stages=2, keep_if_better=False, random_state=0),
+    ],
+    ids=["quadratic", "stages"],
+)
+def test_weights_of_anchors_hold_at_the_anchors(model):
+    """Where weights depend on the row, they are those at the anchor itself."""
+    X, y = make_data(3)
+    model = clone(model).fit(X, y)
+    expected = model.local_coef(model.anchors_)
+    np.testing.assert_allclose(anchor_weights(model), expected, atol=1e-9)
 
 
 def test_weights_of_anchors_that_are_elsewhere():

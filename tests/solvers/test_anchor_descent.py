@@ -165,11 +165,11 @@ def test_anchors_without_rows_come_to_rest(dtype):
 
 
 def test_rows_at_rest_are_left_out_until_the_next_look():
-    """All rows are looked at every few epochs; between looks fewer and fewer are awake."""
+    """All rows are visited every few epochs; between looks fewer and fewer are."""
     setting = Setting(n_rows=300, n_anchors=8, seed=1)
     easy = (setting.X[:, 0] > 0).astype(np.int32)
     setting.first = replace(setting.first, target=easy, costs=np.full(300, 10.0))
-    looks, awake = [], []
+    looks, visited = [], []
 
     def look_at(gate):
         looks.append(gate.anchors.copy())
@@ -179,12 +179,12 @@ def test_rows_at_rest_are_left_out_until_the_next_look():
     for number in range(7):
         learner.prepare(number)
         learner.run_epoch(number)
-        awake.append(set(learner.descent.awake))
+        visited.append(set(learner.descent.visited))
     assert len(looks) == 3
     np.testing.assert_array_equal(looks[0], setting.gate.anchors)
     for first in (0, 3):
-        assert awake[first + 2] <= awake[first + 1] <= awake[first]
-        assert len(awake[first]) < 300
+        assert visited[first + 2] <= visited[first + 1] <= visited[first]
+        assert len(visited[first]) < 300
     assert learner.alpha.any()
     assert len(learner.history) == 7
     assert all(0.5 < record.accuracy <= 1 for record in learner.history)

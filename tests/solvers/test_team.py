@@ -4,63 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import make_classification
 
-from hyperlocal import LocallyLinearSVC
-from hyperlocal.dask.partitioning import assign_rows, group_anchors, shared_rows
-from hyperlocal.data.checks import check_labelled_rows
-from hyperlocal.data.labelled import part_of
-from hyperlocal.model.local_model import ChainSettings
 from hyperlocal.model.losses import conjugate_sums, conjugates_along, loss_values, pulls
-from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import dual
-from hyperlocal.solvers.member import LocalTeam, Member
-from hyperlocal.solvers.team import Coordinator, Order, best_steps, solve, stiffness_of
-from hyperlocal.solvers.training import Training
-
-N_ROWS = 400
-
-
-def divided_problem(n_members, *, n_classes=2, grouped=True, dtype=np.float64, **arguments):
-    """One problem over all rows, and the members' problems."""
-    X, y = make_classification(
-        N_ROWS, 5, n_informative=4, n_redundant=0, n_classes=n_classes, flip_y=0.1, random_state=0
-    )
-    training = Training(
-        0.5, arguments.pop("loss", "squared_hinge"), arguments.pop("multi_class", "ovr")
-    )
-    rng, workers = np.random.default_rng(0), Workers()
-    weights = rng.uniform(0.5, 2, N_ROWS)
-    data = check_labelled_rows(LocallyLinearSVC(), X.astype(dtype), y, weights)
-    chain = ChainSettings(12, n_neighbors=3, **arguments).fit(data, rng, workers)
-    codes = chain.encode(data.X, workers)
-    mass = np.bincount(codes.anchors[:, 0], minlength=12).astype(float)
-    groups = rng.integers(n_members, size=N_ROWS)
-    if grouped:
-        shares = group_anchors(shared_rows(codes, 12), mass, n_members)
-        groups = assign_rows(codes.anchors[:, 0], shares, rng)
-    problems = []
-    for member in range(n_members):
-        rows = np.flatnonzero(groups == member)
-        problems.append(training.problem(chain, part_of(data, rows), workers))
-    return training.problem(chain, data, workers), problems
-
-
-def team_of(problems, care=0.8):
-    masses = np.array(
-        [
-            np.bincount(p.lifted.anchors.ravel(), (p.lifted.gate**2).ravel(), p.lifted.n_anchors)
-            for p in problems
-        ]
-    )
-    stiffness = stiffness_of(masses, care)
-    return LocalTeam(
-        [
-            Member(problem, own, np.random.default_rng(i))
-            for i, (problem, own) in enumerate(zip(problems, stiffness, strict=True))
-        ]
-    )
-
+from hyperlocal.solvers.team import Coordinator, best_steps, solve, stiffness_of
+from solvers.teams import divided_problem, team_of
 
 CASES = [
     {},
@@ -89,27 +37,6 @@ def test_the_optimum_is_that_of_one_solver(case):
     assert whole.objective(result.weights) == pytest.approx(result.objective, rel=1e-5)
 
 
-def test_variables_of_members_add_up_to_the_weights():
-    """The common weights are the sum of all members' variables times their rows."""
-    _, problems = divided_problem(3)
-    team = team_of(problems)
-    coordinator = Coordinator(team, tol=0.0, n_epochs=3)
-    for number in range(4):
-        coordinator.ask(number, is_last=False)
-        coordinator.decide()
-    coordinator.ask(4, is_last=True)  # members take the last steps
-    total = np.zeros(team.shape)
-    for member, problem in zip(team.members, problems, strict=True):
-        problem.lifted.add(member.alpha * problem.labels, total)
-    np.testing.assert_allclose(total, coordinator.weights, atol=1e-10)
-    dual_value = -0.5 * (total**2).sum() - sum(
-        conjugate_sums(member.alpha, problem.target, problem.costs, problem.loss, False).sum()
-        for member, problem in zip(team.members, problems, strict=True)
-    )
-    assert dual_value == pytest.approx(coordinator.dual_value)
-    assert dual_value <= coordinator.objective
-
-
 def test_the_dual_objective_never_falls():
     """The search for steps keeps rounds safe, also where members share anchors without care."""
     _, problems = divided_problem(4, grouped=False)
@@ -119,37 +46,6 @@ def test_the_dual_objective_never_falls():
         values.append(coordinator.dual_value)
         coordinator.decide()
     assert (np.diff(values) >= -1e-9).all()
-
-
-class LosesAMember(LocalTeam):
-    """Forgets one member's variables after some rounds, as a lost worker would."""
-
-    def __init__(self, members, make):
-        super().__init__(members)
-        self.make, self.number = make, 0
-
-    def respond(self, weights, steps, momentum, n_epochs, look):
-        self.number += 1
-        if self.number != 8:
-            return super().respond(weights, steps, momentum, n_epochs, look)
-        self.members[1] = self.make()
-        return [
-            member.respond(Order(weights, own, momentum, n_epochs, look, restart=place == 1))
-            for place, (member, own) in enumerate(zip(self.members, steps, strict=True))
-        ]
-
-
-@pytest.mark.parametrize("case", [{}, {"n_classes": 3, "multi_class": "crammer_singer"}], ids=str)
-def test_a_lost_member_costs_rounds_and_not_the_optimum(case):
-    """A member that comes back with variables at zero does not change the end."""
-    whole, problems = divided_problem(3, **case)
-    reference = dual.solve(whole, tol=1e-6, max_iter=5000, rng=np.random.default_rng(0))
-    members = team_of(problems).members
-    team = LosesAMember(members, lambda: Member(problems[1], np.ones(12), np.random.default_rng(9)))
-    result = solve(team, tol=1e-4, max_iter=2000, n_epochs=4)
-    assert team.number > 8
-    assert result.converged
-    assert whole.objective(result.weights) == pytest.approx(reference.objective, rel=2e-4)
 
 
 def test_a_monitor_sees_rounds_and_can_stop():

@@ -33,6 +33,15 @@ def test_imports_are_resolved():
     assert found == Counter(["kernels", "data", "gates", "maps", "runtime"])
 
 
+def test_names_of_the_package_are_no_rooms():
+    """``from .. import __version__`` is not an import from a room."""
+    files = {
+        PurePosixPath("cli/info.py"): "from .. import __version__, kernels",
+        PurePosixPath("kernels.py"): "",
+    }
+    assert imports_between(files) == Counter({("cli", "kernels"): 1})
+
+
 def test_arrows_point_downward():
     """Every room has a layer, and imports only from lower layers or its own."""
     layers = layers_of_contract()

@@ -15,7 +15,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
-from .. import __version__
+from ..runtime.versions import package_version
 from . import compare, explain, fit, info, predict, score
 from .options import Command, UsageError
 
@@ -82,7 +82,9 @@ def build_parser(
 ) -> argparse.ArgumentParser:
     """Return the parser of all subcommands."""
     parser = argparse.ArgumentParser(prog=program, description=description)
-    parser.add_argument("--version", action="version", version=f"hyperlocal {__version__}")
+    parser.add_argument(
+        "--version", action="version", version=f"hyperlocal {package_version('hyperlocal')}"
+    )
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, command in commands.items():
         subparser = subparsers.add_parser(name, help=command.help, description=command.help)

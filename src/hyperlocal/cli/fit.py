@@ -176,7 +176,7 @@ def _labels(arguments: argparse.Namespace, rows: RawRows) -> np.ndarray:
 
 
 def _method_and_model(arguments: argparse.Namespace, rows: RawRows) -> tuple[Method, Any]:
-    """The method asked for, or the default for such rows, with the settings asked for."""
+    """The chosen method, or the default for such rows, with the chosen settings."""
     default = DEFAULT_METHOD_FOR_SPARSE_ROWS if is_sparse(rows.X) else DEFAULT_METHOD
     (method,) = methods_named([arguments.method or default])
     model, settings = method.make(arguments.seed, arguments.jobs), dict(arguments.set)

@@ -18,10 +18,10 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from .. import __version__
 from ..compare.run import make_scaler
 from ..datasets import RawRows, is_sparse, read_raw, stream
 from ..export import TRUSTED_TYPES
+from ..runtime.versions import package_version
 from .progress import steps
 
 FORMAT = "hyperlocal model 1"
@@ -132,7 +132,7 @@ def about_rows(rows: RawRows, method: str, needs_dense: bool, n_rows: int) -> Ab
     """What a model was made from that is fitted to ``n_rows`` rows such as these."""
     return About(
         method=method,
-        hyperlocal=__version__,
+        hyperlocal=package_version("hyperlocal") or "",
         data=rows.name,
         n_rows=n_rows,
         n_columns=int(rows.X.shape[1]),

@@ -187,7 +187,7 @@ DEFAULT_METHODS = (
     _scikit_learn("svc", "RBF SVM", _svc, [], **SOMEWHAT_SLOW, **SAME),
     _scikit_learn("boosting", "gradient boosting", HistGradientBoostingClassifier, SEED, **DENSE),
 )
-#: What it runs if asked by key.
+#: What it runs only where its key is given.
 OTHER_METHODS = (
     _ours("adaptive-neighborhood", "SVM per query (LASVM)", AdaptiveNeighborhoodSVC, **DENSE),
     _ours("megm", "nearest neighbor (MEGM)", _nearest_in_learned_metric, **DENSE),

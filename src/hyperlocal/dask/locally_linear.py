@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from ..estimators.locally_linear import LocallyLinearSVC
 from .base import DaskClassifier
 
 
+@dataclass(eq=False, repr=False)
 class DaskLocallyLinearSVC(DaskClassifier):
     """Locally linear support vector classifier, trained on a Dask cluster.
 
@@ -34,7 +36,7 @@ class DaskLocallyLinearSVC(DaskClassifier):
 multi_class, intercept_scaling, class_weight, random_state, verbose
         As in :class:`hyperlocal.LocallyLinearSVC`.
     max_iter : int, default=500
-        The most rounds.
+        The most rounds; fewer than epochs elsewhere, because a round has several epochs.
     tol : float, default=1e-3
         Relative duality gap at which to stop.
 
@@ -73,49 +75,25 @@ feature_names_in_
 
     _local_class = LocallyLinearSVC
 
-    def __init__(
-        self,
-        client: Any = None,
-        *,
-        partitioning: str = "anchors",
-        n_partitions: int | None = None,
-        epochs_per_round: Any = "auto",
-        n_anchors: Any = "auto",
-        n_neighbors: int = 8,
-        coding: str = "soft",
-        beta: Any = "auto",
-        anchors: Any = "kmeans",
-        feature_map: Any = "auto",
-        code_on: Any = "input",
-        normalize: bool = True,
-        C: float = 3.0,
-        loss: str = "squared_hinge",
-        multi_class: str = "ovr",
-        max_iter: int = 500,
-        tol: float = 1e-3,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.client = client
-        self.partitioning = partitioning
-        self.n_partitions = n_partitions
-        self.epochs_per_round = epochs_per_round
-        self.n_anchors = n_anchors
-        self.n_neighbors = n_neighbors
-        self.coding = coding
-        self.beta = beta
-        self.anchors = anchors
-        self.feature_map = feature_map
-        self.code_on = code_on
-        self.normalize = normalize
-        self.C = C
-        self.loss = loss
-        self.multi_class = multi_class
-        self.max_iter = max_iter
-        self.tol = tol
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.verbose = verbose
+    client: Any = None
+    _: KW_ONLY
+    partitioning: str = "anchors"
+    n_partitions: int | None = None
+    epochs_per_round: Any = "auto"
+    n_anchors: Any = "auto"
+    n_neighbors: int = 8
+    coding: str = "soft"
+    beta: Any = "auto"
+    anchors: Any = "kmeans"
+    feature_map: Any = "auto"
+    code_on: Any = "input"
+    normalize: bool = True
+    C: float = 3.0
+    loss: str = "squared_hinge"
+    multi_class: str = "ovr"
+    max_iter: int = 500
+    tol: float = 1e-3
+    intercept_scaling: float = 1.0
+    class_weight: Any = None
+    random_state: Any = None
+    verbose: int = 0

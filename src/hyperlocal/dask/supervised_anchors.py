@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from .crew import Crew
 from .tasks import Plan
 
 
+@dataclass(eq=False, repr=False)
 class DaskSupervisedAnchorSVC(DaskClassifier):
     """Locally linear classifier whose anchors are learned too, on a Dask cluster.
 
@@ -28,8 +29,10 @@ class DaskSupervisedAnchorSVC(DaskClassifier):
 
     Parameters
     ----------
-    client, partitioning, n_partitions, epochs_per_round, max_iter, tol
+    client, partitioning, n_partitions, epochs_per_round, tol
         As in :class:`DaskLocallyLinearSVC`.
+    max_iter : int, default=500
+        The most rounds; fewer than epochs elsewhere, because a round has several epochs.
     anchor_rounds : int, default=4
         Rounds in which anchors move.
     anchor_epochs : int or "auto", default="auto"
@@ -39,8 +42,10 @@ class DaskSupervisedAnchorSVC(DaskClassifier):
     keep_if_better : bool, default=True
         Also train the weights for the initial anchors, and use the learned ones only if they reach
         a lower objective.
-    n_anchors, n_neighbors, beta, anchors, feature_map, code_on, normalize, C, \
-loss, multi_class, intercept_scaling, class_weight, random_state, verbose
+    feature_map : None, str or transformer, default=None
+        The row itself by default, because learned anchors make products of features unnecessary.
+    n_anchors, n_neighbors, beta, anchors, code_on, normalize, C, loss, multi_class, \
+intercept_scaling, class_weight, random_state, verbose
         As in :class:`hyperlocal.SupervisedAnchorSVC`.
 
     Attributes
@@ -61,58 +66,31 @@ n_partitions_, n_restarts_, bytes_per_round_, n_features_in_, feature_names_in_
 
     _local_class = SupervisedAnchorSVC
 
-    def __init__(
-        self,
-        client: Any = None,
-        *,
-        partitioning: str = "anchors",
-        n_partitions: int | None = None,
-        epochs_per_round: Any = "auto",
-        anchor_rounds: int = 4,
-        n_anchors: Any = "auto",
-        n_neighbors: int = 8,
-        beta: Any = "auto",
-        anchors: Any = "kmeans",
-        feature_map: Any = None,
-        code_on: Any = "input",
-        normalize: bool = True,
-        C: float = 3.0,
-        loss: str = "squared_hinge",
-        multi_class: str = "ovr",
-        anchor_epochs: Any = "auto",
-        anchor_step: Any = "auto",
-        keep_if_better: bool = True,
-        max_iter: int = 500,
-        tol: float = 1e-3,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.client = client
-        self.partitioning = partitioning
-        self.n_partitions = n_partitions
-        self.epochs_per_round = epochs_per_round
-        self.anchor_rounds = anchor_rounds
-        self.n_anchors = n_anchors
-        self.n_neighbors = n_neighbors
-        self.beta = beta
-        self.anchors = anchors
-        self.feature_map = feature_map
-        self.code_on = code_on
-        self.normalize = normalize
-        self.C = C
-        self.loss = loss
-        self.multi_class = multi_class
-        self.anchor_epochs = anchor_epochs
-        self.anchor_step = anchor_step
-        self.keep_if_better = keep_if_better
-        self.max_iter = max_iter
-        self.tol = tol
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.verbose = verbose
+    client: Any = None
+    _: KW_ONLY
+    partitioning: str = "anchors"
+    n_partitions: int | None = None
+    epochs_per_round: Any = "auto"
+    anchor_rounds: int = 4
+    n_anchors: Any = "auto"
+    n_neighbors: int = 8
+    beta: Any = "auto"
+    anchors: Any = "kmeans"
+    feature_map: Any = None
+    code_on: Any = "input"
+    normalize: bool = True
+    C: float = 3.0
+    loss: str = "squared_hinge"
+    multi_class: str = "ovr"
+    anchor_epochs: Any = "auto"
+    anchor_step: Any = "auto"
+    keep_if_better: bool = True
+    max_iter: int = 500
+    tol: float = 1e-3
+    intercept_scaling: float = 1.0
+    class_weight: Any = None
+    random_state: Any = None
+    verbose: int = 0
 
     def _check_own_arguments(self) -> None:
         super()._check_own_arguments()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import scipy.sparse as sp
@@ -17,6 +18,7 @@ from .neighborhood_models import DannSvms, QuerySvms
 METRICS = ("megm", "dann")
 
 
+@dataclass(eq=False, repr=False)
 class AdaptiveNeighborhoodSVC(NeighborhoodClassifier):
     """One support vector machine per query, on its nearest training rows in a learned metric.
 
@@ -27,14 +29,16 @@ class AdaptiveNeighborhoodSVC(NeighborhoodClassifier):
     ----------
     n_neighbors : "auto", int, callable or sequence of int, default="auto"
         Size of a neighborhood: ``3 log2 N`` for N distinct rows, a number, what a function of N
-        returns, or the best of several by leave-one-out accuracy.
+        returns, or the best of several by leave-one-out accuracy. "auto" is no fixed
+        number, because among more rows as many neighbors are nearer.
     metric : {"megm", "dann"} or transformer, default="megm"
         What learns the metric: :class:`MEGM`; any transformer with ``fit(X, y)`` and ``transform``,
         such as ``NeighborhoodComponentsAnalysis`` or a pipeline; or "dann", a metric of each
         query's own from the classes of the rows around it. Sample weights play no part in it.
     kernel : {"rbf", "linear", "poly"} or callable, default="rbf"
     gamma : "local", "scale", "auto" or float, default="local"
-        ``γ`` of the kernel, in the space of the metric.
+        ``γ`` of the kernel, in the space of the metric; "local" because one value for all
+        queries can make a kernel matrix nearly the identity in high dimension.
     degree : int, default=3
     coef0 : float, default=1.0
     algorithm : {"exact", "tree", "approximate"}, default="exact"
@@ -43,8 +47,10 @@ class AdaptiveNeighborhoodSVC(NeighborhoodClassifier):
     low_margin : float, default=1.0
         With ``cache_neighborhoods=True``: the margin below which a second center is evaluated.
     C : float, default=10.0
+        Larger than that of other estimators, because it is the LSVM paper's.
     tol : float, default=1e-3
     max_iter : int, default=100000
+        The most steps of one local SVM; many, because a step changes two dual variables only.
     class_weight : dict, "balanced" or None, default=None
     n_jobs : int or None, default=None
     random_state : int, RandomState instance or None, default=None
@@ -89,42 +95,23 @@ class AdaptiveNeighborhoodSVC(NeighborhoodClassifier):
     True
     """
 
-    def __init__(
-        self,
-        n_neighbors: Any = "auto",
-        *,
-        metric: Any = "megm",
-        kernel: Any = "rbf",
-        gamma: Any = "local",
-        degree: int = 3,
-        coef0: float = 1.0,
-        algorithm: str = "exact",
-        cache_neighborhoods: bool = False,
-        low_margin: float = 1.0,
-        C: float = 10.0,
-        tol: float = 1e-3,
-        max_iter: int = 100_000,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.algorithm = algorithm
-        self.cache_neighborhoods = cache_neighborhoods
-        self.low_margin = low_margin
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_neighbors: Any = "auto"
+    _: KW_ONLY
+    metric: Any = "megm"
+    kernel: Any = "rbf"
+    gamma: Any = "local"
+    degree: int = 3
+    coef0: float = 1.0
+    algorithm: str = "exact"
+    cache_neighborhoods: bool = False
+    low_margin: float = 1.0
+    C: float = 10.0
+    tol: float = 1e-3
+    max_iter: int = 100_000
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def _check_arguments(self) -> None:
         super()._check_arguments()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from .cluster_training import ClusterFit, linear_fit
 from .clusterwise import ClusterwiseClassifier
 
 
+@dataclass(eq=False, repr=False)
 class ClusteredSVC(ClusterwiseClassifier):
     """Clustered support vector classifier (CSVM).
 
@@ -39,12 +41,12 @@ default="kmeans"
         ``λ``: the smaller, the more is left to the global model; very large makes clusters
         independent.
     C : float or "auto", default="auto"
-        Weight of the losses. Lifted rows are not normalized here, so the best value depends on
-        their scale: "auto" is ten over their mean squared length.
+        Weight of the losses. "auto" is ten over the mean squared length of the lifted rows, because
+        these are not normalized: the best value depends on their scale.
     loss : {"hinge", "squared_hinge", "log"}, default="hinge"
-        The paper's by default; "log" gives ``predict_proba``.
+        "hinge" because it is the paper's; "log" gives ``predict_proba``.
     max_iter : int, default=5000
-        The most epochs; rows that are not normalized need more of them.
+        The most epochs; 5000 because rows that are not normalized need more of them.
     tol : float, default=1e-3
         Relative duality gap at which training stops.
     intercept_scaling : float, default=1.0
@@ -102,34 +104,19 @@ default="kmeans"
     True
     """
 
-    def __init__(
-        self,
-        n_anchors: Any = "auto",
-        *,
-        anchors: Any = "kmeans",
-        global_penalty: float = 1.0,
-        C: Any = "auto",
-        loss: str = "hinge",
-        max_iter: int = 5000,
-        tol: float = 1e-3,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.n_anchors = n_anchors
-        self.anchors = anchors
-        self.global_penalty = global_penalty
-        self.C = C
-        self.loss = loss
-        self.max_iter = max_iter
-        self.tol = tol
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_anchors: Any = "auto"
+    _: KW_ONLY
+    anchors: Any = "kmeans"
+    global_penalty: float = 1.0
+    C: Any = "auto"
+    loss: str = "hinge"
+    max_iter: int = 5000
+    tol: float = 1e-3
+    intercept_scaling: float = 1.0
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def _check_arguments(self) -> None:
         super()._check_arguments()

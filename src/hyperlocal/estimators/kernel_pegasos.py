@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from ..data.arguments import check_choice, check_flag, check_n_jobs, check_number, make_generator
-from ..data.checks import check_labelled_rows, check_rows, warn_about_scales
+from ..data.checks import check_labelled_rows, warn_about_scales
 from ..data.labelled import LabelledRows, merge_equal_rows
 from ..data.rows import take_rows
-from ..kernels import NEEDS_HISTOGRAMS, Kernel, check_kernel, check_precomputed, make_kernel
-from ..model.multiclass import as_decisions, column_targets, n_columns, predicted_codes
+from ..kernels import Kernel, check_kernel, check_precomputed, make_kernel
+from ..model.multiclass import column_targets, n_columns
 from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
 from ..runtime.threads import Workers
 from ..solvers import kernel_pegasos
 from ..solvers.kernel_pegasos import KernelResult, KernelSource, MatrixKernel, RowKernel
 from ..solvers.visits import SAMPLINGS
+from .kernel_expansion import KernelExpansionClassifier
 from .pegasos_base import penalty_of
 
 MEGABYTE = 1e6
 
 
-class KernelPegasosSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class KernelPegasosSVC(CallbackSupportMixin, KernelExpansionClassifier):
     """Kernel support vector classifier, trained by Pegasos.
 
     Minimizes ``λ/2‖w‖² + (1/N) Σ_i hinge(y_i w·φ(x_i))``, ``λ = 1/(CN)``, where ``φ`` is known by
@@ -38,7 +39,7 @@ class KernelPegasosSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     ----------
     C : float, default=1.0
         Strength of the loss, as in scikit-learn's ``SVC``: ``λ = 1/(C Σ_i s_i)`` for sample weights
-        ``s_i``. The larger, the more epochs are needed.
+        ``s_i``. The default is 1 because that is ``SVC``'s. The larger, the more epochs are needed.
     kernel : {"rbf", "linear", "poly", "chi2", "intersection", "precomputed"} or callable, \
 default="rbf"
         ``exp(−γ‖x − x'‖²)``; ``x·x'``; ``(γ x·x' + coef0)^degree``;
@@ -47,7 +48,8 @@ default="rbf"
         returns the matrix of their values.
     gamma : float, "scale" or "auto", default="scale"
         "scale" is one over the number of features times their variance (1 for "chi2"), "auto" one
-        over the number of features; a Gaussian of standard deviation σ has ``1/(2σ²)``.
+        over the number of features; a Gaussian of standard deviation σ has ``1/(2σ²)``. The default
+        is "scale", because that is ``SVC``'s.
     degree : int, default=3
     coef0 : float, default=1.0
     sampling : {"permutation", "fixed_permutation", "replacement"}, default="permutation"
@@ -55,10 +57,10 @@ default="rbf"
     average : bool, default=True
         Return an average of the iterates in which iterate ``t`` weighs ``t³``, instead of the last.
     max_iter : int, default=100
-        The most epochs.
+        The most epochs; few, because an epoch computes kernel values with the whole support.
     tol : float, default=0.1
-        Duality gap at which to stop, relative to the objective. Pegasos halves its gap by doubling
-        the epochs; predictions settle long before it is small.
+        Duality gap at which to stop, relative to the objective; large, because Pegasos halves its
+        gap by doubling the epochs, and predictions settle long before it is small.
     intercept_scaling : float, default=1.0
         The constant feature; the intercept is penalized like the weights. 0: no intercept.
     cache_size : float, default=500
@@ -118,43 +120,22 @@ default="rbf"
     True
     """
 
-    _kernel: Kernel
-    classes_: np.ndarray
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        sampling: str = "permutation",
-        average: bool = True,
-        max_iter: int = 100,
-        tol: float = 0.1,
-        intercept_scaling: float = 1.0,
-        cache_size: float = 500,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.sampling = sampling
-        self.average = average
-        self.max_iter = max_iter
-        self.tol = tol
-        self.intercept_scaling = intercept_scaling
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    C: float = 1.0
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    gamma: Any = "scale"
+    degree: int = 3
+    coef0: float = 1.0
+    sampling: str = "permutation"
+    average: bool = True
+    max_iter: int = 100
+    tol: float = 0.1
+    intercept_scaling: float = 1.0
+    cache_size: float = 500
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelPegasosSVC:
@@ -197,46 +178,6 @@ default="rbf"
         self.n_samples_fit_ = data.X.shape[0] if data.origin is None else len(data.origin.row)
         self._take(result, data)
         return self
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of rows.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_rows, n_features)
-            For ``kernel="precomputed"`` the kernel values with all training rows.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
-        """
-        check_is_fitted(self, "classes_")
-        X = check_rows(self, X, reset=False).astype(self.dual_coef_.dtype, copy=False)
-        with Workers(self.n_jobs) as workers:
-            scores = kernel_pegasos.expansion_scores(
-                self._values, X, self.dual_coef_, self.intercept_, workers
-            )
-        return as_decisions(scores)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predicted class labels of rows."""
-        codes = predicted_codes(self.decision_function(X))
-        return self.classes_[codes]
-
-    @property
-    def dual_objective_(self) -> float:
-        """A lower bound of the optimum."""
-        return self.objective_ - self.duality_gap_
-
-    @property
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
-    def _values(self, rows: Any, part: slice) -> np.ndarray:
-        """Kernel values of rows with a part of the support; the constant is in the intercept."""
-        if self._kernel.name == "precomputed":
-            return rows[:, self.support_[part]]
-        return self._kernel.values(rows, self.support_vectors_[part])
 
     def _check_arguments(self) -> None:
         check_number("C", self.C)
@@ -287,12 +228,3 @@ default="rbf"
                 ConvergenceWarning,
                 stacklevel=3,
             )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._is_precomputed
-        tags.input_tags.sparse = not self._is_precomputed
-        tags.input_tags.positive_only = isinstance(self.kernel, str) and (
-            self.kernel in NEEDS_HISTOGRAMS
-        )
-        return tags

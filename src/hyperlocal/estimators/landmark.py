@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from .landmark_training import LandmarkTraining
 from .stability import Risk, StabilityMixin
 
 
+@dataclass(eq=False, repr=False)
 class LandmarkSVC(StabilityMixin, ClusterwiseClassifier):
     """Landmark-based linear local support vector classifier (L3-SVM).
 
@@ -35,9 +37,8 @@ class LandmarkSVC(StabilityMixin, ClusterwiseClassifier):
     n_neighbors : int, default=8
         Active clusters per row, unless ``coding="hard"``.
     coding : {"hard", "soft", "inverse_distance", "lle", "llc", "lcc"}, default="hard"
-        "hard", as in the paper: a row's own cluster alone is active. Otherwise the weights of the
-        ``n_neighbors`` nearest clusters are mixed as in :class:`LocallyLinearSVC`, with "soft" by
-        ``γ_k ∝ exp(−β‖x − v_k‖²)``.
+        "hard", because it is the paper's form: a row's own cluster alone is active. Otherwise the
+        ``n_neighbors`` nearest clusters are mixed as in :class:`LocallyLinearSVC`.
     beta : float or "auto", default="auto"
         Sharpness of the soft coding, as in :class:`LocallyLinearSVC`.
     anchors : {"kmeans", "random"}, array of shape (n_anchors, n_features), or clusterer, \
@@ -53,7 +54,8 @@ default="random"
     projection : {"linear", "rbf"}, default="linear"
         ``x · l`` or ``exp(−γ‖x − l‖²)``.
     gamma : float or "auto", default="auto"
-        ``γ`` of the RBF projection; "auto" is one over rows' median squared distance to landmarks.
+        ``γ`` of the RBF projection; "auto", because a projection has one ``γ`` for all rows, is one
+        over the median squared distance between rows and landmarks.
     smoothing : float, default=0.0
         ``s`` of a penalty ``s/2 Σ ‖θ_k − θ_l‖²`` over pairs of neighboring clusters. It is solved
         exactly, by a change of variables in which every cluster is active at every row: training
@@ -65,22 +67,20 @@ default="random"
         Evaluate each stage by its out-of-fold scores: the stack ends before one that does not err
         less than the stage before, by more than two standard errors of the difference.
     kernel : {"linear", "rbf", "poly"} or callable, default="linear"
-        Other than linear: the dual is solved by LIBSVM with the kernel
-        ``(γ_i·γ_j) k(μ(x_i), μ(x_j))``, which is zero across clusters. At most 10,000 rows, and
-        the bias is not penalized. A callable takes two arrays of rows and returns the matrix of
-        their products.
+        "linear" because only then there are weights. Else LIBSVM solves the dual with the kernel
+        ``(γ_i·γ_j) k(μ(x_i), μ(x_j))``, zero across clusters: at most 10,000 rows, no penalty on
+        the bias. A callable takes two arrays of rows and returns the matrix of their products.
     kernel_gamma : float, "scale" or "auto", default="scale"
         ``exp(−γ‖a − b‖²)`` or ``(γ a·b + 1)^degree``; "scale" is one over the total variance of
         the projections, "auto" one over the number of landmarks.
     degree : int, default=3
     C : float or "auto", default="auto"
-        Weight of the losses. Lifted rows are not normalized here, and linear projections are as
-        large as squared rows, so good values span many orders of magnitude; "auto" is ten over the
-        mean squared length of the lifted rows.
+        Weight of the losses. "auto" is ten over the mean squared length of the lifted rows, because
+        these are not normalized: good values span many orders of magnitude.
     loss : {"hinge", "squared_hinge", "log"}, default="hinge"
-        The paper's; the bound and kernels know the hinge only. "log" gives ``predict_proba``.
+        "hinge" because the bound and kernels are for it alone. "log" gives ``predict_proba``.
     max_iter : int, default=5000
-        The most epochs; rows that are not normalized need more of them.
+        The most epochs; 5000 because rows that are not normalized need more of them.
     tol : float, default=1e-3
         Relative duality gap at which training stops.
     intercept_scaling : float, default=1.0
@@ -149,58 +149,31 @@ default="random"
     True
     """
 
-    def __init__(
-        self,
-        n_anchors: Any = "auto",
-        *,
-        n_neighbors: int = 8,
-        coding: str = "hard",
-        beta: Any = "auto",
-        anchors: Any = "kmeans",
-        n_landmarks: Any = "auto",
-        landmarks: Any = "random",
-        projection: str = "linear",
-        gamma: Any = "auto",
-        smoothing: float = 0.0,
-        n_stages: int = 1,
-        keep_if_better: bool = True,
-        kernel: Any = "linear",
-        kernel_gamma: Any = "scale",
-        degree: int = 3,
-        C: Any = "auto",
-        loss: str = "hinge",
-        max_iter: int = 5000,
-        tol: float = 1e-3,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.n_anchors = n_anchors
-        self.n_neighbors = n_neighbors
-        self.coding = coding
-        self.beta = beta
-        self.anchors = anchors
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.projection = projection
-        self.gamma = gamma
-        self.smoothing = smoothing
-        self.n_stages = n_stages
-        self.keep_if_better = keep_if_better
-        self.kernel = kernel
-        self.kernel_gamma = kernel_gamma
-        self.degree = degree
-        self.C = C
-        self.loss = loss
-        self.max_iter = max_iter
-        self.tol = tol
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_anchors: Any = "auto"
+    _: KW_ONLY
+    n_neighbors: int = 8
+    coding: str = "hard"
+    beta: Any = "auto"
+    anchors: Any = "kmeans"
+    n_landmarks: Any = "auto"
+    landmarks: Any = "random"
+    projection: str = "linear"
+    gamma: Any = "auto"
+    smoothing: float = 0.0
+    n_stages: int = 1
+    keep_if_better: bool = True
+    kernel: Any = "linear"
+    kernel_gamma: Any = "scale"
+    degree: int = 3
+    C: Any = "auto"
+    loss: str = "hinge"
+    max_iter: int = 5000
+    tol: float = 1e-3
+    intercept_scaling: float = 1.0
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def _landmark_training(self) -> LandmarkTraining:
         return LandmarkTraining.of(self, self._clusters(), self._training())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any
 
@@ -35,7 +35,8 @@ class LatentSettings(GateSettings):
     n_anchors: int
 
 
-class LatentLocallyLinearSVC(LearnedGateClassifier):
+@dataclass(eq=False, repr=False)
+class LatentLocallyLinearSVC(LearnedGateClassifier[LatentSettings]):
     """Latent locally linear support vector classifier (ML3).
 
     Each class has ``n_anchors`` linear models ``W_c`` and scores a row by the best mix of them:
@@ -53,10 +54,11 @@ class LatentLocallyLinearSVC(LearnedGateClassifier):
         score. Exponents other than 1.5, 2 and infinity are slower.
     C : float or "auto", default="auto"
         Weight of the losses against ``½‖W‖²``; ``1/(λN)`` in the terms of the paper. "auto" is
-        chosen like ``n_anchors``: the best value depends on their number and the scale of the rows.
+        chosen like ``n_anchors``, because the best value depends on their number and on the scale
+        of the rows.
     max_iter : int, default=30
-        Epochs; the step falls to zero over them, a schedule that is run to its end, so few are
-        enough. An epoch visits each row once, or more often where all epochs would visit less than
+        Epochs; 30 because the schedule, in which the step falls to zero, is always run to its end.
+        An epoch visits each row once, or more often where all epochs would visit less than
         30,000 rows.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes; they multiply the weights of the class's rows.
@@ -107,26 +109,15 @@ class LatentLocallyLinearSVC(LearnedGateClassifier):
     (1, 1, 2)
     """
 
-    def __init__(
-        self,
-        n_anchors: Any = "auto",
-        *,
-        p: float = 1.5,
-        C: Any = "auto",
-        max_iter: int = 30,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.n_anchors = n_anchors
-        self.p = p
-        self.C = C
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_anchors: Any = "auto"
+    _: KW_ONLY
+    p: float = 1.5
+    C: Any = "auto"
+    max_iter: int = 30
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def _check_arguments(self) -> None:
         super()._check_arguments()

@@ -7,7 +7,7 @@ the arguments leave to "auto" is chosen first, on a held-out part of the trainin
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -45,7 +45,10 @@ class GateSettings:
     penalty: float
 
 
-class LearnedGateClassifier(CallbackSupportMixin, LocalClassifier):
+Settings = TypeVar("Settings", bound=GateSettings)
+
+
+class LearnedGateClassifier(CallbackSupportMixin, LocalClassifier, Generic[Settings]):
     """Base of the classifiers whose gate is learned with the weights.
 
     A subclass gives its settings, those to try, and trains.
@@ -96,7 +99,7 @@ class LearnedGateClassifier(CallbackSupportMixin, LocalClassifier):
         check_number("max_iter", self.max_iter, integer=True, above=1, inclusive=True)
         self._check_common()
 
-    def _first_settings(self, data: LabelledRows) -> Any:
+    def _first_settings(self, data: LabelledRows) -> Settings:
         """Settings with the arguments, and a start for each "auto"."""
         raise NotImplementedError
 
@@ -107,7 +110,7 @@ class LearnedGateClassifier(CallbackSupportMixin, LocalClassifier):
     def _train(
         self,
         data: LabelledRows,
-        settings: Any,
+        settings: Settings,
         n_epochs: int,
         rng: np.random.Generator,
         workers: Workers,
@@ -116,7 +119,7 @@ class LearnedGateClassifier(CallbackSupportMixin, LocalClassifier):
         """A model of rows, and what the solver found."""
         raise NotImplementedError
 
-    def _keep_settings(self, settings: Any) -> None:
+    def _keep_settings(self, settings: Settings) -> None:
         """Set the settings as fitted attributes."""
         raise NotImplementedError
 
@@ -128,7 +131,7 @@ class LearnedGateClassifier(CallbackSupportMixin, LocalClassifier):
 
     def _choose_settings(
         self, data: LabelledRows, rng: np.random.Generator, workers: Workers
-    ) -> Any:
+    ) -> Settings:
         best = self._first_settings(data)
         rounds = self._variations(data)
         if not rounds:
@@ -138,9 +141,9 @@ class LearnedGateClassifier(CallbackSupportMixin, LocalClassifier):
         if not parts:
             return best
         seed = int(rng.integers(2**63))  # the same for all settings
-        known: dict[tuple[Any, int], float] = {}
+        known: dict[tuple[Settings, int], float] = {}
 
-        def error(settings: Any, split: int) -> float:
+        def error(settings: Settings, split: int) -> float:
             if (settings, split) not in known:
                 found = self._held_out_error(*parts[split], settings, seed, workers)
                 known[settings, split] = found
@@ -159,7 +162,7 @@ class LearnedGateClassifier(CallbackSupportMixin, LocalClassifier):
         self,
         train: LabelledRows,
         test: LabelledRows,
-        settings: Any,
+        settings: Settings,
         seed: int,
         workers: Workers,
     ) -> float:

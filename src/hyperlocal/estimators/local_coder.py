@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from ..data.arguments import check_flag, check_n_jobs, make_generator
 from ..data.checks import check_rows, check_sample_weight, warn_about_scales
 from ..gates.anchors import choose_anchors
-from ..gates.gate import Gate, check_gate, fit_gate
+from ..gates.gate import check_gate, fit_gate
 from ..runtime.threads import Workers
 
 
+@dataclass(eq=False, repr=False)
 class LocalCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Local codes of rows as a sparse matrix: ``k`` weights per row that sum to one.
 
@@ -53,28 +55,15 @@ class LocalCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     True
     """
 
-    _gate: Gate
-
-    def __init__(
-        self,
-        n_anchors: Any = "auto",
-        *,
-        n_neighbors: int = 8,
-        coding: str = "soft",
-        beta: Any = "auto",
-        anchors: Any = "kmeans",
-        sparse_output: bool = True,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ):
-        self.n_anchors = n_anchors
-        self.n_neighbors = n_neighbors
-        self.coding = coding
-        self.beta = beta
-        self.anchors = anchors
-        self.sparse_output = sparse_output
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_anchors: Any = "auto"
+    _: KW_ONLY
+    n_neighbors: int = 8
+    coding: str = "soft"
+    beta: Any = "auto"
+    anchors: Any = "kmeans"
+    sparse_output: bool = True
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LocalCoder:
         """Find the anchors and the sharpness of the gate.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from ..model.local_model import ChainSettings
@@ -10,6 +11,7 @@ from ..runtime.progress import with_callbacks
 from .chain import ChainClassifier
 
 
+@dataclass(eq=False, repr=False)
 class LocalCodingSVC(ChainClassifier):
     """Linear SVM on local codes: every local model is one number per class.
 
@@ -68,48 +70,26 @@ class LocalCodingSVC(ChainClassifier):
     True
     """
 
-    def __init__(
-        self,
-        n_anchors: Any = "auto",
-        *,
-        n_neighbors: int = 8,
-        coding: str = "soft",
-        beta: Any = "auto",
-        anchors: Any = "kmeans",
-        code_on: Any = "input",
-        normalize: bool = True,
-        C: float = 3.0,
-        loss: str = "squared_hinge",
-        multi_class: str = "ovr",
-        solver: str = "dual",
-        max_iter: int = 1000,
-        tol: float = 1e-3,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-    ):
-        self.n_anchors = n_anchors
-        self.n_neighbors = n_neighbors
-        self.coding = coding
-        self.beta = beta
-        self.anchors = anchors
-        self.code_on = code_on
-        self.normalize = normalize
-        self.C = C
-        self.loss = loss
-        self.multi_class = multi_class
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
+    n_anchors: Any = "auto"
+    _: KW_ONLY
+    n_neighbors: int = 8
+    coding: str = "soft"
+    beta: Any = "auto"
+    anchors: Any = "kmeans"
+    code_on: Any = "input"
+    normalize: bool = True
+    C: float = 3.0
+    loss: str = "squared_hinge"
+    multi_class: str = "ovr"
+    solver: str = "dual"
+    max_iter: int = 1000
+    tol: float = 1e-3
+    intercept_scaling: float = 1.0
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    warm_start: bool = False
+    verbose: int = 0
 
     def _settings(self) -> ChainSettings:
         return ChainSettings.of(self, feature_map="bias_only")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,8 @@ class TreeSettings(GateSettings):
     jitter: float
 
 
-class LocalDeepSVC(LearnedGateClassifier):
+@dataclass(eq=False, repr=False)
+class LocalDeepSVC(LearnedGateClassifier[TreeSettings]):
     """Support vector classifier with a tree of gates (local deep kernel learning, LDKL).
 
     A complete binary tree sends a row down one path. Each node ``n`` on it adds a gated linear
@@ -64,11 +65,11 @@ class LocalDeepSVC(LearnedGateClassifier):
         instead of one tree per class. Smaller and faster, mostly less accurate.
     C : float or "auto", default="auto"
         Weight of the hinge losses against ``½(‖W‖² + ‖Θ‖² + ‖Θ'‖²)``; ``1/(λN)`` in the terms of
-        the paper. "auto" is chosen like ``depth``: the best value depends on the depth and the
-        scale of the rows.
+        the paper. "auto" is chosen like ``depth``, because the best value depends on the depth and
+        on the scale of the rows.
     max_iter : int, default=50
-        Epochs, the last fifth of them with hard routing: a schedule of steps that is run to its
-        end, so few epochs are enough. An epoch visits each row once, or more often where all epochs
+        Epochs, the last fifth of them with hard routing; 50 because the schedule of steps is always
+        run to its end. An epoch visits each row once, or more often where all epochs
         would visit less than 32,000 rows.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes; they multiply the weights of the class's rows.
@@ -126,28 +127,16 @@ class LocalDeepSVC(LearnedGateClassifier):
     15
     """
 
-    def __init__(
-        self,
-        depth: Any = "auto",
-        *,
-        jitter: Any = 0.0,
-        share_tree: bool = False,
-        C: Any = "auto",
-        max_iter: int = 50,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.depth = depth
-        self.jitter = jitter
-        self.share_tree = share_tree
-        self.C = C
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    depth: Any = "auto"
+    _: KW_ONLY
+    jitter: Any = 0.0
+    share_tree: bool = False
+    C: Any = "auto"
+    max_iter: int = 50
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def _check_arguments(self) -> None:
         super()._check_arguments()

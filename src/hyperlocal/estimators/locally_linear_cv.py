@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from .locally_linear import LocallyLinearSVC
 from .relevance import RelevanceScaler
 
 
+@dataclass(eq=False, repr=False)
 class LocallyLinearSVCCV(ProbabilityMixin, ChainAttributes, LocalClassifier):
     """:class:`LocallyLinearSVC` that chooses its own settings by cross-validation.
 
@@ -106,56 +108,30 @@ class_weight, n_jobs, random_state
     (True, True)
     """
 
-    def __init__(
-        self,
-        n_anchors: Any = "auto",
-        *,
-        feature_maps: Any = "auto",
-        Cs: Any = "auto",
-        n_neighbors: Any = 8,
-        betas: Any = ("auto",),
-        scalers: Any = (None,),
-        cv: Any = None,
-        search: str = "halving",
-        one_standard_error: bool = False,
-        scoring: Any = None,
-        coding: str = "soft",
-        anchors: Any = "kmeans",
-        code_on: Any = "input",
-        normalize: bool = True,
-        loss: str = "squared_hinge",
-        multi_class: str = "ovr",
-        max_iter: int = 1000,
-        tol: float = 1e-3,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.n_anchors = n_anchors
-        self.feature_maps = feature_maps
-        self.Cs = Cs
-        self.n_neighbors = n_neighbors
-        self.betas = betas
-        self.scalers = scalers
-        self.cv = cv
-        self.search = search
-        self.one_standard_error = one_standard_error
-        self.scoring = scoring
-        self.coding = coding
-        self.anchors = anchors
-        self.code_on = code_on
-        self.normalize = normalize
-        self.loss = loss
-        self.multi_class = multi_class
-        self.max_iter = max_iter
-        self.tol = tol
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_anchors: Any = "auto"
+    _: KW_ONLY
+    feature_maps: Any = "auto"
+    Cs: Any = "auto"
+    n_neighbors: Any = 8
+    betas: Any = ("auto",)
+    scalers: Any = (None,)
+    cv: Any = None
+    search: str = "halving"
+    one_standard_error: bool = False
+    scoring: Any = None
+    coding: str = "soft"
+    anchors: Any = "kmeans"
+    code_on: Any = "input"
+    normalize: bool = True
+    loss: str = "squared_hinge"
+    multi_class: str = "ovr"
+    max_iter: int = 1000
+    tol: float = 1e-3
+    intercept_scaling: float = 1.0
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LocallyLinearSVCCV:
         """Search, then fit to all rows with the best setting.

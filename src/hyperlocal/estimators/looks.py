@@ -11,9 +11,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ..data.labelled import LabelledRows
 from ..data.rows import take_rows
-from ..model.multiclass import as_columns, predicted_codes
+from ..model.multiclass import as_columns, candidate_classes, predicted_codes
 from .neighborhood_base import NeighborhoodClassifier
-from .neighborhood_models import candidate_classes
 
 # What low_margin="auto" chooses from besides 0.
 LOW_MARGINS = (0.5, 1.0)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from .neighborhood_base import NeighborhoodClassifier
 
 
+@dataclass(eq=False, repr=False)
 class NeighborhoodSVC(NeighborhoodClassifier):
     """One support vector machine per query, trained on its nearest training rows.
 
@@ -22,7 +24,8 @@ class NeighborhoodSVC(NeighborhoodClassifier):
     Parameters
     ----------
     n_neighbors : "auto", int, callable or sequence of int, default="auto"
-        Size of a neighborhood, ``K``. "auto" is ``3 log2 N`` for N distinct rows. A function is
+        Size of a neighborhood, ``K``. "auto" is the LSVM paper's ``3 log2 N`` for N distinct rows;
+        it is no fixed number, because among more rows as many neighbors are nearer. A function is
         called with N and returns the size: the paper's ``k log2 N`` is
         ``lambda n_rows: k * math.log2(n_rows)``. From a sequence, the size of the highest
         leave-one-out accuracy on training rows is chosen (the smallest of equals; by at most 10,000
@@ -33,9 +36,10 @@ class NeighborhoodSVC(NeighborhoodClassifier):
         called once per query, which is slow.
     gamma : "local", "scale", "auto" or float, default="local"
         ``γ``. "local" is a value for each query: with ``s²`` the mean squared distance from the
-        query to its neighbors, ``1/(2s²)`` for "rbf", and ``1/s²`` for "linear" and "poly". "scale"
-        is one over the number of features times their variance, "auto" one over the number of
-        features, as in scikit-learn's ``SVC``.
+        query to its neighbors, ``1/(2s²)`` for "rbf", and ``1/s²`` for "linear" and "poly". It is
+        the default because one value for all queries can make a kernel matrix nearly the identity
+        in high dimension. "scale" is one over the number of features times their variance, "auto"
+        one over the number of features, as in scikit-learn's ``SVC``.
     degree : int, default=3
     coef0 : float, default=1.0
     algorithm : {"exact", "tree", "approximate"}, default="exact"
@@ -50,13 +54,13 @@ class NeighborhoodSVC(NeighborhoodClassifier):
         second best (for two classes: whose score is less than half of this from zero) is scored by
         the second nearest center too; if that predicts another class, it gets an SVM of its own.
     C : float, default=10.0
-        The largest dual variable of a row of weight one. The default is the papers'; it is larger
-        than that of other estimators, because each SVM has few rows.
+        The largest dual variable of a row of weight one. The default is larger than that
+        of other estimators, because it is the LSVM paper's.
     tol : float, default=1e-3
         Tolerance of the optimality conditions of a local SVM, as in LIBSVM.
     max_iter : int, default=100000
-        The most steps of one local SVM. A step changes two dual variables, so this is larger than
-        where epochs are counted.
+        The most steps of one local SVM. The default is larger than where epochs are counted,
+        because a step changes two dual variables only.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes; they multiply the weights of the class's rows.
     n_jobs : int or None, default=None
@@ -108,37 +112,19 @@ class NeighborhoodSVC(NeighborhoodClassifier):
     True
     """
 
-    def __init__(
-        self,
-        n_neighbors: Any = "auto",
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "local",
-        degree: int = 3,
-        coef0: float = 1.0,
-        algorithm: str = "exact",
-        cache_neighborhoods: bool = False,
-        low_margin: float = 1.0,
-        C: float = 10.0,
-        tol: float = 1e-3,
-        max_iter: int = 100_000,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.n_neighbors = n_neighbors
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.algorithm = algorithm
-        self.cache_neighborhoods = cache_neighborhoods
-        self.low_margin = low_margin
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_neighbors: Any = "auto"
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    gamma: Any = "local"
+    degree: int = 3
+    coef0: float = 1.0
+    algorithm: str = "exact"
+    cache_neighborhoods: bool = False
+    low_margin: float = 1.0
+    C: float = 10.0
+    tol: float = 1e-3
+    max_iter: int = 100_000
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0

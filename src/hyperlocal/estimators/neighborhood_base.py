@@ -15,7 +15,7 @@ from ..data.arguments import check_choice, check_flag, check_n_jobs, check_numbe
 from ..data.checks import check_known_classes, check_labelled_rows, check_rows, warn_about_scales
 from ..data.labelled import LabelledRows, join_rows, merge_equal_rows
 from ..data.rows import stored_as
-from ..kernels import GAMMAS, Kernel, check_kernel, gamma_value
+from ..kernels import GAMMAS, check_kernel
 from ..model.multiclass import as_decisions, predicted_codes
 from ..neighbors.search import ALGORITHMS, make_search
 from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
@@ -217,7 +217,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         seed = int(rng.integers(np.iinfo(np.int32).max))
         search = make_search(self.algorithm, data.X, seed, workers)
         sizes, accuracy = sizes_for(self.n_neighbors, data.X.shape[0]), None
-        svms = self._strategy()(data, float(self.C), self._svm_options(data.X), search, sizes[-1])
+        svms = self._strategy()(data, float(self.C), SvmOptions.of(self, data.X), search, sizes[-1])
         if len(sizes) > 1:
             with EpochMonitor(self, len(sizes), self.verbose, task="size") as monitor:
                 accuracy = leave_one_out_accuracy(svms, sizes, rng, workers, monitor)
@@ -229,12 +229,6 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         self.n_neighbors_, self.leave_one_out_accuracy_ = svms.n_neighbors, accuracy
         self.centers_ = model.centers if isinstance(model, CachedSvms) else None
         self.classes_, self.n_iter_, self.model_ = data.classes, 1, model
-
-    def _svm_options(self, X: Any) -> SvmOptions:
-        is_local = isinstance(self.gamma, str) and self.gamma == "local"
-        gamma = 1.0 if is_local else gamma_value(self.gamma, self.kernel, X)
-        kernel = Kernel(self.kernel, gamma, int(self.degree), float(self.coef0))
-        return SvmOptions(kernel, is_local, float(self.tol), int(self.max_iter))
 
     def _mapped_data(self, data: LabelledRows) -> LabelledRows:
         return replace(data, X=self._mapped(data.X), origin=None)

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..data.labelled import LabelledRows
 from ..data.rows import take_rows
-from ..model.multiclass import predicted_codes
+from ..model.multiclass import candidate_classes, predicted_codes
 from ..neighbors.base import Neighbors, Search, without_self
 from ..neighbors.cells import CellSearch
 from ..neighbors.covering import ROWS_PER_CENTER, cover_rows
@@ -212,25 +212,6 @@ class CachedSvms:
         found = nearest_of_lists(self.rows.X, queries, lists, self.svms.n_neighbors, workers)
         scores[chosen], n_unsolved = solver.scores(queries, found, workers, candidates)
         return scores, n_unsolved
-
-
-def candidate_classes(scores: np.ndarray, low_margin: float) -> np.ndarray:
-    """Which classes score within ``low_margin`` of the best, for each row of scores.
-
-    Two classes with one column of scores have the scores ``−s`` and ``s``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from hyperlocal.estimators.neighborhood_models import candidate_classes
-    >>> candidate_classes(np.array([[-1.0, 0.3, 0.5]]), 1.0).tolist()
-    [[False, True, True]]
-    >>> candidate_classes(np.array([[0.2], [0.9]]), 1.0).tolist()
-    [[True, True], [False, True]]
-    """
-    if scores.shape[1] == 1:
-        scores = np.hstack([-scores, scores])
-    return scores > scores.max(axis=1, keepdims=True) - low_margin
 
 
 def scores_in_blocks(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from .base import LinearAttributes, LocalClassifier, ProbabilityMixin, loss_is_l
 from .pegasos_base import PegasosEstimator, PegasosRun, PegasosTraining
 
 
+@dataclass(eq=False, repr=False)
 class PegasosSVC(PegasosEstimator, ProbabilityMixin, LinearAttributes, LocalClassifier):
     """Linear support vector classifier, trained by Pegasos.
 
@@ -34,11 +36,13 @@ class PegasosSVC(PegasosEstimator, ProbabilityMixin, LinearAttributes, LocalClas
     Parameters
     ----------
     C : float, default=1.0
-        Strength of the loss, as in :class:`SDCASVC`: ``λ = 1/(C Σ_i s_i)`` for sample weights
-        ``s_i``, those of its first batch in ``partial_fit``. The larger, the more steps are needed.
+        Strength of the loss; 1, because that is the default of scikit-learn's ``LinearSVC``:
+        ``λ = 1/(C Σ_i s_i)`` for sample weights ``s_i``, those of its first batch in
+        ``partial_fit``. The larger, the more steps are needed.
     loss : {"hinge", "squared_hinge", "log"}, default="hinge"
-        "log" gives ``predict_proba``. The squared hinge takes implicit steps: it is pulled by the
-        slack that is left after the step, since its slope has no bound.
+        The hinge by default, because it is the loss of the paper. "log" gives ``predict_proba``.
+        The squared hinge takes implicit steps, by the slack that remains after the step, since its
+        slope has no bound.
     multi_class : {"ovr", "crammer_singer", "multinomial"}, default="ovr"
         One problem per class against the rest; one margin between the true class and its best
         rival (hinge losses); or multinomial logistic regression (``loss="log"``).
@@ -107,38 +111,21 @@ class PegasosSVC(PegasosEstimator, ProbabilityMixin, LinearAttributes, LocalClas
     True
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        loss: str = "hinge",
-        multi_class: str = "ovr",
-        batch_size: int = 1,
-        sampling: str = "permutation",
-        project: bool = False,
-        average: bool = True,
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.C = C
-        self.loss = loss
-        self.multi_class = multi_class
-        self.batch_size = batch_size
-        self.sampling = sampling
-        self.project = project
-        self.average = average
-        self.max_iter = max_iter
-        self.tol = tol
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    C: float = 1.0
+    _: KW_ONLY
+    loss: str = "hinge"
+    multi_class: str = "ovr"
+    batch_size: int = 1
+    sampling: str = "permutation"
+    project: bool = False
+    average: bool = True
+    max_iter: int = 1000
+    tol: float | None = 1e-3
+    intercept_scaling: float = 1.0
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PegasosSVC:
@@ -167,7 +154,7 @@ class PegasosSVC(PegasosEstimator, ProbabilityMixin, LinearAttributes, LocalClas
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> PegasosSVC:
-        """Visit the rows of a batch once; step ``t`` goes on where the last call, or fit, ended.
+        """Visit the rows of a batch once; step ``t`` continues from the last call or fit.
 
         Parameters
         ----------

@@ -43,10 +43,11 @@ class PegasosTraining:
         """Those of an estimator, checked."""
         names = [field.name for field in fields(cls) if hasattr(estimator, field.name)]
         training = cls(**{name: getattr(estimator, name) for name in names})
-        training._check()
+        training.check()
         return training
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Raise unless the parameters make sense."""
         check_number("C", self.C)
         check_number("batch_size", self.batch_size, integer=True, above=1, inclusive=True)
         check_choice("sampling", self.sampling, SAMPLINGS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..solvers.pegasos import PegasosProblem
 from .pegasos_base import PegasosEstimator, PegasosRun, PegasosTraining
 
 
+@dataclass(eq=False, repr=False)
 class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator):
     """Linear support vector regression, trained by Pegasos.
 
@@ -26,8 +28,9 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator):
     Parameters
     ----------
     C : float, default=1.0
-        Strength of the loss, as in scikit-learn's ``LinearSVR``: ``λ = 1/(C Σ_i s_i)`` for sample
-        weights ``s_i``, those of the first batch in ``partial_fit``.
+        Strength of the loss; 1, because that is the default of scikit-learn's ``LinearSVR``:
+        ``λ = 1/(C Σ_i s_i)`` for sample weights ``s_i``, those of the first batch in
+        ``partial_fit``.
     epsilon : float, default=0.0
         Half the width of the tube, in units of ``y``.
     batch_size : int, default=1
@@ -65,32 +68,18 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator):
     [2.0, -1.0]
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        epsilon: float = 0.0,
-        batch_size: int = 1,
-        sampling: str = "permutation",
-        average: bool = True,
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        intercept_scaling: float = 1.0,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.C = C
-        self.epsilon = epsilon
-        self.batch_size = batch_size
-        self.sampling = sampling
-        self.average = average
-        self.max_iter = max_iter
-        self.tol = tol
-        self.intercept_scaling = intercept_scaling
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    C: float = 1.0
+    _: KW_ONLY
+    epsilon: float = 0.0
+    batch_size: int = 1
+    sampling: str = "permutation"
+    average: bool = True
+    max_iter: int = 1000
+    tol: float | None = 1e-3
+    intercept_scaling: float = 1.0
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PegasosRegressor:
@@ -114,7 +103,7 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator):
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> PegasosRegressor:
-        """Visit the rows of a batch once; step ``t`` goes on where the last call, or fit, ended."""
+        """Visit the rows of a batch once; step ``t`` continues from the last call or fit."""
         training = self._checked_arguments()
         first = not hasattr(self, "model_")
         data = check_valued_rows(self, X, y, sample_weight, reset=first)

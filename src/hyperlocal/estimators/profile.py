@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from .clusterwise import ClusterwiseClassifier
 ROWS_FOR_COST = 256
 
 
+@dataclass(eq=False, repr=False)
 class ProfileSVC(ClusterwiseClassifier):
     """Profile support vector classifier (PSVM).
 
@@ -43,20 +45,21 @@ class ProfileSVC(ClusterwiseClassifier):
     balance : float, default=1.0
         ``R`` in units of the rows' mean squared distance to their center; 0 is plain k-means.
     kernel : {"linear", "rbf", "poly"} or callable, default="linear"
-        Linear SVMs of all clusters are one problem for the dual solver. Other kernels are given to
-        LIBSVM, cluster by cluster (in threads), up to 10,000 rows each; their biases are not
-        penalized. A callable takes two arrays of rows and returns the matrix of their products.
+        "linear" because only then there are weights; the SVMs of all clusters are one problem for
+        the dual solver. Other kernels are solved by LIBSVM, cluster by cluster (in threads), up to
+        10,000 rows each; their biases are not penalized. A callable takes two arrays of rows and
+        returns the matrix of their products.
     gamma : float, "scale" or "auto", default="scale"
-        ``exp(−γ‖a − b‖²)`` or ``(γ a·b + 1)^degree``; "scale" is one over the total variance,
-        "auto" one over the number of features.
+        ``exp(−γ‖a − b‖²)`` or ``(γ a·b + 1)^degree``; "scale", because one ``γ`` serves
+        all rows, is one over the total variance, "auto" one over the number of features.
     degree : int, default=3
     C : float or "auto", default="auto"
-        Weight of the losses. Lifted rows are not normalized here, so the best value depends on
-        their scale: "auto" is ten over their mean squared length.
+        Weight of the losses. "auto" is ten over the mean squared length of the lifted rows, because
+        these are not normalized: the best value depends on their scale.
     loss : {"hinge", "squared_hinge", "log"}, default="hinge"
-        The paper's by default; kernels know the hinge only. "log" gives ``predict_proba``.
+        "hinge" because kernels are for it alone. "log" gives ``predict_proba``.
     max_iter : int, default=5000
-        The most epochs; rows that are not normalized need more of them.
+        The most epochs; 5000 because rows that are not normalized need more of them.
     tol : float, default=1e-3
         Relative duality gap at which training stops.
     intercept_scaling : float, default=1.0
@@ -110,38 +113,21 @@ class ProfileSVC(ClusterwiseClassifier):
     True
     """
 
-    def __init__(
-        self,
-        n_anchors: Any = "auto",
-        *,
-        balance: float = 1.0,
-        kernel: Any = "linear",
-        gamma: Any = "scale",
-        degree: int = 3,
-        C: Any = "auto",
-        loss: str = "hinge",
-        max_iter: int = 5000,
-        tol: float = 1e-3,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.n_anchors = n_anchors
-        self.balance = balance
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.C = C
-        self.loss = loss
-        self.max_iter = max_iter
-        self.tol = tol
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_anchors: Any = "auto"
+    _: KW_ONLY
+    balance: float = 1.0
+    kernel: Any = "linear"
+    gamma: Any = "scale"
+    degree: int = 3
+    C: Any = "auto"
+    loss: str = "hinge"
+    max_iter: int = 5000
+    tol: float = 1e-3
+    intercept_scaling: float = 1.0
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def _clusters(self) -> ClusterSettings:
         return ClusterSettings(self.n_anchors)

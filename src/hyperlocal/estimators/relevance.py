@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..data.checks import check_labelled_rows, check_rows
 from ..maps.plain import Step, scaling
 
 
+@dataclass(eq=False, repr=False)
 class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Scale each feature by a power of its importance in a forest of extremely random trees.
 
@@ -53,22 +55,12 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     0
     """
 
-    scale_: np.ndarray
-
-    def __init__(
-        self,
-        power: float = 0.25,
-        *,
-        n_estimators: int = 100,
-        estimator: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ):
-        self.power = power
-        self.n_estimators = n_estimators
-        self.estimator = estimator
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    power: float = 0.25
+    _: KW_ONLY
+    n_estimators: int = 100
+    estimator: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RelevanceScaler:
         """Fit the forest and compute the scales.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..solvers.training import Training
 from .base import LinearAttributes, LocalClassifier, ProbabilityMixin
 
 
+@dataclass(eq=False, repr=False)
 class SDCASVC(CallbackSupportMixin, ProbabilityMixin, LinearAttributes, LocalClassifier):
     """Linear support vector classifier, trained by stochastic dual coordinate ascent.
 
@@ -28,9 +30,10 @@ class SDCASVC(CallbackSupportMixin, ProbabilityMixin, LinearAttributes, LocalCla
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the losses against ``½‖w‖²``; ``1/(λN)`` in the terms of Pegasos.
+        Weight of the losses against ``½‖w‖²``; ``1/(λN)`` in the terms of Pegasos. It is 1 because
+        that is the default of scikit-learn's ``LinearSVC``.
     loss : {"hinge", "squared_hinge", "log"}, default="hinge"
-        "log" gives ``predict_proba``.
+        The hinge by default, because it is that of the textbook SVM. "log" gives ``predict_proba``.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
         One problem per class against all others, or one joint problem.
     max_iter : int, default=1000
@@ -91,34 +94,18 @@ class SDCASVC(CallbackSupportMixin, ProbabilityMixin, LinearAttributes, LocalCla
     True
     """
 
-    _alpha: np.ndarray | None
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        loss: str = "hinge",
-        multi_class: str = "ovr",
-        max_iter: int = 1000,
-        tol: float = 1e-3,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-    ):
-        self.C = C
-        self.loss = loss
-        self.multi_class = multi_class
-        self.max_iter = max_iter
-        self.tol = tol
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
+    C: float = 1.0
+    _: KW_ONLY
+    loss: str = "hinge"
+    multi_class: str = "ovr"
+    max_iter: int = 1000
+    tol: float = 1e-3
+    intercept_scaling: float = 1.0
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    warm_start: bool = False
+    verbose: int = 0
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SDCASVC:

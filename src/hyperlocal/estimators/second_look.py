@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from .neighborhood import NeighborhoodSVC
 USUAL_LOW_MARGIN = 0.5
 
 
+@dataclass(eq=False, repr=False)
 class SecondLookSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """A quick classifier for all rows, and small kernel SVMs for rows on which its margin is low.
 
@@ -47,7 +49,7 @@ class SecondLookSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         the classes that score within it of the best. (The scores of two classes are ``−s`` and
         ``s``.) With 0 no row does. "auto" is 0.5 or 1 if that lowers the error by more than a
         standard error on a fourth of the training rows, held out from a trial fit, else 0; it is
-        0.5 below 40 rows.
+        0.5 below 40 rows. It is the default, because scores of a first look may have any scale.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes; they multiply the weights of the class's rows in both looks.
     n_jobs : int or None, default=None
@@ -82,26 +84,14 @@ class SecondLookSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     True
     """
 
-    classes_: np.ndarray
-
-    def __init__(
-        self,
-        first_look: Any = None,
-        second_look: Any = None,
-        *,
-        low_margin: Any = "auto",
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.first_look = first_look
-        self.second_look = second_look
-        self.low_margin = low_margin
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    first_look: Any = None
+    second_look: Any = None
+    _: KW_ONLY
+    low_margin: Any = "auto"
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SecondLookSVC:
@@ -135,7 +125,7 @@ class SecondLookSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             monitor(2, low_margin=low_margin)
         self._storage = data.X.dtype.name, sp.issparse(data.X)
         self.first_look_, self.second_look_, self.low_margin_ = first, second, low_margin
-        self.classes_ = data.classes
+        self.classes_: np.ndarray = data.classes
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from ..data.arguments import check_auto, check_flag
@@ -16,6 +16,7 @@ from ..solvers.training import Training
 from .chain import ChainClassifier, FitCall, LastFit
 
 
+@dataclass(eq=False, repr=False)
 class SupervisedAnchorSVC(ChainClassifier):
     """Locally linear SVM whose anchors are learned from the labels.
 
@@ -120,60 +121,31 @@ class SupervisedAnchorSVC(ChainClassifier):
     True
     """
 
-    _t0: float
-
-    def __init__(
-        self,
-        n_anchors: Any = "auto",
-        *,
-        n_neighbors: int = 8,
-        beta: Any = "auto",
-        anchors: Any = "kmeans",
-        feature_map: Any = None,
-        code_on: Any = "input",
-        normalize: bool = True,
-        C: float = 3.0,
-        loss: str = "squared_hinge",
-        multi_class: str = "ovr",
-        solver: str = "dual",
-        anchor_epochs: Any = "auto",
-        anchor_step: Any = "auto",
-        t0: Any = "auto",
-        skip: Any = "auto",
-        keep_if_better: bool = True,
-        max_iter: int = 1000,
-        tol: float = 1e-3,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-    ):
-        self.n_anchors = n_anchors
-        self.n_neighbors = n_neighbors
-        self.beta = beta
-        self.anchors = anchors
-        self.feature_map = feature_map
-        self.code_on = code_on
-        self.normalize = normalize
-        self.C = C
-        self.loss = loss
-        self.multi_class = multi_class
-        self.solver = solver
-        self.anchor_epochs = anchor_epochs
-        self.anchor_step = anchor_step
-        self.t0 = t0
-        self.skip = skip
-        self.keep_if_better = keep_if_better
-        self.max_iter = max_iter
-        self.tol = tol
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
+    n_anchors: Any = "auto"
+    _: KW_ONLY
+    n_neighbors: int = 8
+    beta: Any = "auto"
+    anchors: Any = "kmeans"
+    feature_map: Any = None
+    code_on: Any = "input"
+    normalize: bool = True
+    C: float = 3.0
+    loss: str = "squared_hinge"
+    multi_class: str = "ovr"
+    solver: str = "dual"
+    anchor_epochs: Any = "auto"
+    anchor_step: Any = "auto"
+    t0: Any = "auto"
+    skip: Any = "auto"
+    keep_if_better: bool = True
+    max_iter: int = 1000
+    tol: float = 1e-3
+    intercept_scaling: float = 1.0
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    warm_start: bool = False
+    verbose: int = 0
 
     # ---- arguments -----------------------------------------------------------------------------
 

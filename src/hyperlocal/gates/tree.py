@@ -25,7 +25,7 @@ class Tree:
     gates : ndarray of shape (2^(depth + 1) - 1, n_features + 1)
         ``θ'`` of all nodes: a node on the row's path has the weight ``tanh(θ'·[x, 1])``.
     weights : ndarray of shape (2^(depth + 1) - 1, n_columns, n_features + 1)
-        Linear models of all nodes, for the columns that the tree serves.
+        Linear models of all nodes, for the columns of the tree.
     """
 
     routes: np.ndarray

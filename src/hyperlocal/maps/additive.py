@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from .plain import Step
 PERIODS = {"chi2": 0.6, "intersection": 0.75}
 
 
+@dataclass(eq=False, repr=False)
 class AdditiveKernelMap(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Finite map of an additive homogeneous kernel (Vedaldi and Zisserman 2010).
 
@@ -41,9 +43,8 @@ class AdditiveKernelMap(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     0.2
     """
 
-    def __init__(self, kernel: str = "chi2", n_steps: int = 2):
-        self.kernel = kernel
-        self.n_steps = n_steps
+    kernel: str = "chi2"
+    n_steps: int = 2
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -161,7 +161,7 @@ def mean_contributions(estimator: Any, X: Any) -> MeanContributions:
 def anchor_weights(model: Any) -> np.ndarray:
     """The weights of each local model on the input's features, ``(n_models, n_columns, p)``.
 
-    With a quadratic map they are those that hold at the anchor itself.
+    With a quadratic map, and with stages, they are those that hold at the anchor itself.
 
     Parameters
     ----------

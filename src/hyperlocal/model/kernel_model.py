@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..gates.codes import Codes
-from ..gates.coupling import code_matrix
 from ..gates.gate import Gate
 from ..kernels import Kernel
 from ..maps.base import FeatureMap
@@ -32,24 +31,25 @@ class KernelModel:
     kernel : Kernel
     support : ndarray of shape (n_support, p)
         Mapped support vectors ``φ_i``.
-    support_gate : csc_array of shape (n_support, n_anchors)
-        ``g_i``: where it has no anchor in common with a row, its kernel value is not needed.
+    starts, members, shares : ndarray
+        ``g_i`` by anchor: those of anchor ``j`` are ``shares[starts[j] : starts[j + 1]]``, of the
+        support vectors ``members[starts[j] : starts[j + 1]]``. A support vector that has no anchor
+        in common with a row adds nothing to its scores.
     dual_coef : ndarray of shape (n_support, n_columns)
         ``a_ic = α_ic y_ic``.
     intercept : ndarray of shape (n_columns,) or (n_anchors, n_columns)
         One for all anchors, or ``b(x) = Σ_j γ_j(x) b_j``.
-    dtype : dtype
-        Precision of the scores.
     """
 
     feature_map: FeatureMap
     gate: Gate
     kernel: Kernel
     support: np.ndarray
-    support_gate: sp.csc_array
+    starts: np.ndarray
+    members: np.ndarray
+    shares: np.ndarray
     dual_coef: np.ndarray
     intercept: np.ndarray
-    dtype: np.dtype
 
     @property
     def n_anchors(self) -> int:
@@ -60,6 +60,11 @@ class KernelModel:
     def n_columns(self) -> int:
         """Columns of scores: one per class, or one for two classes."""
         return self.dual_coef.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Precision of the scores: that of the rows."""
+        return self.support.dtype
 
     @property
     def n_features_in(self) -> int:
@@ -77,7 +82,8 @@ class KernelModel:
         """Scores of checked rows, ``(n_rows, n_columns)``, in blocks of so many kernel values."""
         codes, mapped = self.gate.encode(X, workers), self.feature_map.stored(X)
         scores = np.empty((X.shape[0], self.n_columns), self.dtype)
-        size = max(1, values_per_block // max(1, len(self.support)))
+        most_near = self.gate.n_neighbors * np.diff(self.starts).max()
+        size = max(1, values_per_block // max(1, min(len(self.support), most_near)))
 
         def fill(rows: np.ndarray) -> None:
             scores[rows] = self._block_scores(mapped[rows], codes.take(rows))
@@ -87,13 +93,27 @@ class KernelModel:
 
     def _block_scores(self, mapped: Any, codes: Codes) -> np.ndarray:
         active = np.unique(codes.anchors)
-        gate = code_matrix(codes, self.n_anchors)
-        shares = self.support_gate[:, active]
-        used = np.unique(shares.indices)
+        gate = np.zeros((len(codes.anchors), len(active)))
+        np.put_along_axis(gate, np.searchsorted(active, codes.anchors), codes.weights, axis=1)
+        used, shares = self._support_near(active)
         values = self.kernel.values(_in_double(mapped), _in_double(self.support[used]))
-        values *= (gate[:, active] @ shares[used].T).toarray()
-        bias = self.intercept if self.intercept.ndim == 1 else gate @ self.intercept
-        return values @ self.dual_coef[used] + bias
+        coef = self.dual_coef[used]
+        bias = self.intercept if self.intercept.ndim == 1 else gate @ self.intercept[active]
+        if len(active) == 1:  # (γ g_i) k a_i = γ (k (g_i a_i)): no product for each kernel value
+            return gate * (values @ (shares * coef)) + bias
+        values *= gate @ shares.T
+        return values @ coef + bias
+
+    def _support_near(self, anchors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The support vectors of some anchors, and ``g_i`` of these, ``(n_used, n_anchors)``."""
+        parts = [slice(self.starts[anchor], self.starts[anchor + 1]) for anchor in anchors]
+        if len(parts) == 1:
+            return self.members[parts[0]], self.shares[parts[0], None]
+        used = np.unique(np.concatenate([self.members[part] for part in parts]))
+        near = np.zeros((len(used), len(parts)))
+        for column, part in enumerate(parts):
+            near[np.searchsorted(used, self.members[part]), column] = self.shares[part]
+        return used, near
 
     def local_rows(self, X: Any, workers: Workers) -> Iterator[LocalRows]:
         """Raise: a kernel has no linear model at a row."""
@@ -127,14 +147,15 @@ def make_kernel_model(
     """
     used = np.flatnonzero(dual_coef.any(axis=1))
     support = rows[used].toarray() if sp.issparse(rows) else rows[used]
+    by_anchor = sp.csc_array(row_gate[used])
     return KernelModel(
-        feature_map, gate, kernel, support, sp.csc_array(row_gate[used]), dual_coef[used],
-        intercept, rows.dtype,
+        feature_map, gate, kernel, support, by_anchor.indptr, by_anchor.indices, by_anchor.data,
+        dual_coef[used], intercept,
     )  # fmt: skip
 
 
 def no_weights() -> AttributeError:
-    """What is raised where weights of a kernel are asked for."""
+    """The error for weights that a kernel model does not have."""
     return AttributeError("a kernel has no weights per feature; fit with kernel='linear'.")
 
 

@@ -88,6 +88,25 @@ def margins_over_rival(scores: np.ndarray) -> np.ndarray:
     return scores[rows, best] - scores[rows, rival]
 
 
+def candidate_classes(scores: np.ndarray, low_margin: float) -> np.ndarray:
+    """Which classes score within ``low_margin`` of the best, for each row of scores.
+
+    Two classes with one column of scores have the scores ``−s`` and ``s``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.model.multiclass import candidate_classes
+    >>> candidate_classes(np.array([[-1.0, 0.3, 0.5]]), 1.0).tolist()
+    [[False, True, True]]
+    >>> candidate_classes(np.array([[0.2], [0.9]]), 1.0).tolist()
+    [[True, True], [False, True]]
+    """
+    if scores.shape[1] == 1:
+        scores = np.hstack([-scores, scores])
+    return scores > scores.max(axis=1, keepdims=True) - low_margin
+
+
 def joined_columns(weights: np.ndarray, n_classes: int) -> np.ndarray:
     """Weights after training: two classes trained jointly keep the difference of their columns."""
     if n_classes == 2 and weights.shape[1] == 2:
@@ -96,7 +115,7 @@ def joined_columns(weights: np.ndarray, n_classes: int) -> np.ndarray:
 
 
 def separate_columns(weights: np.ndarray, wanted: int) -> np.ndarray:
-    """The reverse of :func:`joined_columns`, where training goes on with ``wanted`` columns."""
+    """The reverse of :func:`joined_columns`, where training continues with ``wanted`` columns."""
     if weights.shape[1] == wanted:
         return weights
     half = weights * weights.dtype.type(0.5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ WIDEST_FULL_MAP = 4_096
 ROWS_PER_PRODUCT = 256
 
 
+@dataclass(eq=False, repr=False)
 class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Metric learning by the mean squared error of a kernel classifier (MEGM).
 
@@ -50,11 +52,14 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         "diagonal" learns one factor per feature.
     n_neighbors : "auto", int or None, default="auto"
         Rows that each row is predicted from: None is all of them, exactly; a number is that many of
-        the nearest, found anew every 20 iterations. "auto" is all up to 2,000 rows, else 50.
+        the nearest, found anew every 20 iterations. "auto" is all up to 2,000 rows, else 50,
+        because the time for all pairs grows with the square of the rows.
     max_iter : int, default=200
-        The most iterations of L-BFGS.
+        The most iterations of L-BFGS. Other estimators count epochs; here there are none, because
+        the loss is one of all pairs of rows.
     tol : float, default=1e-5
-        Training ends when an iteration lowers the loss by less than this share of it.
+        Training ends when an iteration lowers the loss by less than this share of it. It is smaller
+        than a duality gap, because a slow iteration is not yet the last.
     validation_fraction : float, default=0.2
         Share of each class's rows (1,000 rows at most) on which it is decided when to stop: more
         iterations always lower the loss on training rows, and often raise it on others. The map is
@@ -100,30 +105,17 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
     0
     """
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        transformation: str = "full",
-        n_neighbors: Any = "auto",
-        max_iter: int = 200,
-        tol: float = 1e-5,
-        validation_fraction: float = 0.2,
-        n_iter_no_change: int = 10,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.n_components = n_components
-        self.transformation = transformation
-        self.n_neighbors = n_neighbors
-        self.max_iter = max_iter
-        self.tol = tol
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_components: int | None = None
+    _: KW_ONLY
+    transformation: str = "full"
+    n_neighbors: Any = "auto"
+    max_iter: int = 200
+    tol: float = 1e-5
+    validation_fraction: float = 0.2
+    n_iter_no_change: int = 10
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     @with_callbacks
     def fit(self, X: Any, y: Any) -> MEGM:

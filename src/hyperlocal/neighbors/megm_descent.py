@@ -29,7 +29,7 @@ from .exact import ExactSearch
 
 NUMBERS_PER_BLOCK = 1 << 20
 BLOCKS_AT_ONCE = 8
-# Neighbors are found anew, under the map learned so far, after so many iterations.
+# Neighbors are found again, under the map learned so far, after so many iterations.
 ITERATIONS_PER_ROUND = 20
 
 

@@ -48,7 +48,7 @@ class ExplanationDisplay:
         ax : matplotlib Axes, default=None
             Where to draw; a new figure by default.
         label : label, default=None
-            The class whose score is shown; by default the one that the prediction rests on.
+            The class whose score is shown; by default the one that decides the prediction.
         n_features : int, default=10
             Bars for this many features; the others are summed in one bar.
 

@@ -93,8 +93,6 @@ class EpochMonitor:
         task.call_on_fit_task_begin(estimator=self._estimator)
         return bool(task.call_on_fit_task_end(estimator=self._estimator))
 
-    epoch = __call__
-
     def close(self) -> None:
         """Report the end of the fit."""
         if self._context is not None:
@@ -130,5 +128,3 @@ class JoinedEpochs:
             return False
         self.stop = self._monitor(self._number, **facts) or self.stop
         return self.stop
-
-    epoch = __call__

@@ -2,18 +2,18 @@
 
 One problem
 -----------
-Most solvers minimise the same function (:class:`hyperlocal.model.problem.Problem`)::
+Most solvers minimize the same function (:class:`hyperlocal.model.problem.Problem`)::
 
     ½‖W‖² + Σ_i C s_i ℓ_i(W)
 
 over lifted rows. A lifted row ``z_i`` holds a row's features once for each of its active anchors,
 times the anchor's weight, so that a locally linear model is a linear model of ``z_i``. It is never
-written out: :class:`hyperlocal.model.lifting.LiftedRows` knows anchors, weights and features, and
-the compiled core multiplies by them.
+stored: :class:`hyperlocal.model.lifting.LiftedRows` has anchors, weights and features, and the
+compiled core multiplies by them.
 
 - :mod:`~hyperlocal.solvers.dual`, the default, is coordinate descent on the dual variables ``α``,
-  of which the weights are ``W = Σ_i α_i y_i z_i``. It switches off variables that rest at a bound,
-  and the duality gap certifies its result. Read this one first; four solvers build on its
+  of which the weights are ``W = Σ_i α_i y_i z_i``. It skips variables that stay at a bound, and
+  stops by the duality gap. Read this one first; four solvers build on its
   ``Descent``.
 - :mod:`~hyperlocal.solvers.newton` takes over where rows are narrow or few, the loss is smooth, and
   coordinate descent has run for as many epochs as Newton's steps cost.
@@ -44,7 +44,7 @@ Ctrl-C need no C++. All iterative solvers share :mod:`~hyperlocal.solvers.loop`:
     epochs = Epochs(max_iter, monitor)
     for number in epochs.until_converged(state):
         state.run_epoch()                  # compiled
-        epochs.report(**state.facts())     # calls the monitor, which may ask to stop
+        epochs.report(**state.facts())     # calls the monitor, which may request to stop
         if state.needs_check() or epochs.ended:
             state.check(number)            # exact, expensive; decides about convergence
 

@@ -1,15 +1,15 @@
 """Anchors learned together with the weights: LLC-SAPL (kernels in ``cpp/anchor_descent.hpp``).
 
-Recoding dual descent, :func:`learn_by_dual`. An epoch visits rows in batches. Each row of a batch
-is coded anew by the present anchors, its share of the weights follows, and its dual variables are
-optimized; then the anchors move against an average of the batches' gradients, by a length that
-falls linearly to zero. Every few epochs there is a look at all rows: their neighbors are searched
-anew, with some more anchors in reserve, and a check says which variables are worth a visit. Rows
-without such a variable are left out until the next look. Before the other epochs the remaining rows
-choose their neighbors from those they have and the reserve. Either way the weights are rebuilt
-from the dual variables: weights whose shares are by codes as old as the rows' last visits give
-anchors wrong gradients, and rounding would add up. The weights for the final anchors are left to
-the fixed-gate solver.
+Dual descent with moving anchors, :func:`learn_by_dual`. An epoch visits rows in batches. Each row
+of a batch is coded again by the present anchors, its part of the weights is updated, and its dual
+variables are optimized. Then the anchors move against an average of the batches' gradients, by a
+length that falls linearly to zero. Every few epochs there is a look, a full pass over all rows:
+their neighbors are searched for again, with some more anchors in reserve, and a check determines
+which variables to visit. Rows without such a variable are skipped until the next look. Before the
+other epochs the visited rows choose their neighbors from those they have and the reserve. In both
+cases the weights are computed again from the dual variables: otherwise outdated codes would give
+wrong gradients, and rounding errors would add up. The weights for the final anchors are trained by
+the solver for fixed gates.
 
 The stochastic gradient of the paper is in :mod:`hyperlocal.solvers.anchor_sgd`.
 """
@@ -40,10 +40,10 @@ SMALLEST_BATCH, LARGEST_BATCH = 16, 128
 BATCHES_PER_EPOCH = 64
 VISITS_WANTED = 4_000 * LARGEST_BATCH
 FEWEST_EPOCHS, MOST_EPOCHS = 12, 30
-# Variables at rest whose margins are beyond one by more than this are not visited. (The largest
-# violation of the last epoch, the fixed-gate solver's rule, says little while codes change.)
+# Variables at a bound whose margins exceed one by more than this are not visited. (The largest
+# violation of the last epoch, the rule for fixed gates, is of little use while codes change.)
 SLACK = 0.1
-# Epochs from one look at all rows to the next; between them, rows that rest are left out.
+# Epochs from one look (a full pass over all rows) to the next; between them, rows are skipped.
 EPOCHS_BETWEEN_LOOKS = 6
 # Anchors that a row has in reserve, if there are as many.
 RESERVES = 8
@@ -70,8 +70,7 @@ class Look(NamedTuple):
 class AnchorEpoch(NamedTuple):
     """What was known before an epoch: objective, duality gap, share of training rows right.
 
-    From a look at the rows, or as seen at the visits of the epoch before. Rows that rest count as
-    when all rows were looked at last.
+    From a look, or from the visits of the epoch before. Skipped rows count as at the last look.
     """
 
     epoch: int
@@ -165,7 +164,7 @@ def learn_by_dual(
     alpha : ndarray of shape (n_rows, n_columns), optional
         Dual variables to start from.
     epochs_between_looks : int
-        Epochs from one look at all rows to the next.
+        Epochs from one look, a full pass over all rows, to the next.
     fewest_numbers_to_share : int
         Threads share an epoch if the scores of a row are sums of so many numbers.
 
@@ -204,7 +203,7 @@ class RightRows:
 class Recoding(Descent):
     """A dual descent that starts with a full check and counts the rows that are right.
 
-    ``places`` are the rows as the gate sees them; their codes change with each visit.
+    ``places`` are the rows that the gate measures distances on; codes change with each visit.
     """
 
     def __init__(
@@ -217,25 +216,25 @@ class Recoding(Descent):
         super().__init__(problem, 0.0, rng, alpha, bounds, see_scores=self.right)
         self.moving = moving_gate(places, gate, problem, self.squared_norms)
         self.reserves = look.reserves
-        self.awake = np.arange(problem.lifted.n_rows)
+        self.visited = np.arange(problem.lifted.n_rows)
         self.leave_out()
 
     def leave_out(self) -> None:
-        """Of the rows awake, those without a variable to visit go to rest."""
-        active, alpha = self.active.view(np.bool_)[self.awake], self.alpha[self.awake]
-        self.awake = self.awake[(active | (alpha != 0)).any(axis=1)]
+        """Skip visited rows that have no variable to visit any more."""
+        active, alpha = self.active.view(np.bool_)[self.visited], self.alpha[self.visited]
+        self.visited = self.visited[(active | (alpha != 0)).any(axis=1)]
 
     def recode(self) -> None:
-        """Have the rows awake choose their neighbors anew; the others have no share of weights."""
-        blocks = row_blocks(len(self.awake), MOST_ROWS_PER_BLOCK)
+        """Choose the neighbors of visited rows again; the others have no part of the weights."""
+        blocks = row_blocks(len(self.visited), MOST_ROWS_PER_BLOCK)
         self.problem.lifted.workers.map(
-            lambda block: self.moving.recode(self.awake[slice(*block)], self.reserves), blocks
+            lambda block: self.moving.recode(self.visited[slice(*block)], self.reserves), blocks
         )
         self.rebuild_weights()
 
     def see_visits(self, reports: np.ndarray) -> None:
         """Estimate what a check would find by what the visits of an epoch found."""
-        problem, rows = self.problem, self.awake
+        problem, rows = self.problem, self.visited
         conjugates = conjugate_sums(
             self.alpha[rows], problem.target[rows], problem.costs[rows], problem.loss,
             problem.crammer_singer,
@@ -245,14 +244,14 @@ class Recoding(Descent):
         self.leave_out()
 
     def record(self, number: int) -> AnchorEpoch:
-        """What is known; rows that are left out count as they did at the last look."""
+        """The state before an epoch; skipped rows count as they did at the last look."""
         objective, gap = float(self.objectives.sum()), float(self.gaps.sum())
         return AnchorEpoch(number, objective, gap, self.right.share())
 
 
 @dataclass
 class DualLearner:
-    """The state that recoding dual descent carries from epoch to epoch.
+    """The state of dual descent with moving anchors.
 
     The parameters are those of :func:`learn_by_dual`; the anchors of ``gate`` move in place.
     """
@@ -275,7 +274,7 @@ class DualLearner:
         self.spread = np.zeros(self.gate.n_anchors)
 
     def prepare(self, number: int) -> AnchorEpoch:
-        """Code the rows by the present anchors, after a look at all rows if it is time for one."""
+        """Code the rows by the present anchors; in some epochs by a look at all rows."""
         if number % self.epochs_between_looks == 0:
             self._look()
         else:
@@ -287,7 +286,7 @@ class DualLearner:
         """Visit the rows that have a variable to visit, in random order."""
         descent = self.descent
         problem, workers = descent.problem, descent.problem.lifted.workers
-        order = visit_order(descent.awake, self.rng, turns=descent.turns)
+        order = visit_order(descent.visited, self.rng, turns=descent.turns)
         size = batch_size(problem.lifted.n_rows)
         n_batches = -(-len(order) // size)
         progress = (number + np.arange(n_batches) / max(1, n_batches)) / self.n_epochs

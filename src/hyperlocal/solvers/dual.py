@@ -1,11 +1,11 @@
 """Dual coordinate descent over lifted rows (the problems are stated in ``cpp/dual.hpp``).
 
-An epoch visits rows in random order and optimises one dual variable after the other. Most variables
-soon rest at a bound: they are switched off, and epochs become cheap. What an epoch sees at its
-visits adds up to an estimate of the duality gap. When the estimate is small enough, a full check
-computes the scores of all rows (by GEMM), the exact gap, and the active variables anew. Only a full
-check may end the run. Columns of one-vs-rest are separate problems: each rests as soon as its own
-gap is small.
+An epoch visits rows in random order and optimizes one dual variable after the other. Most variables
+soon stay at a bound: they are skipped (shrinking), and epochs become cheap. The visits of an epoch
+also give an estimate of the duality gap. When the estimate is small enough, a full check computes
+the scores of all rows (by GEMM), the exact gap, and which variables to visit. Only a full check
+ends the run. Columns of one-vs-rest are separate problems: each is skipped once its own gap is
+small.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from .visits import turns_for, visit_order
 
 EPOCHS_BETWEEN_CHECKS = 30
 # The estimated gap must fall below this share of the tolerated gap before a full check. It mostly
-# overestimates, for every visit improves on what it saw; where it did not, the share is lowered.
+# overestimates, because every visit improves its row; where it did not, the share is lowered.
 SETTLED = 1.0
 STRICTER = 0.8
-# A column rests alone only when its own gap is well below, so that the sum can get there.
+# A column is skipped only when its own gap is well below, so that the sum can reach the tolerance.
 RESTING = 0.5
 # Variables beyond this share of the last epoch's largest violation are switched off. LIBLINEAR has
 # one; earlier is faster, and the full check repairs what went too far.
@@ -54,7 +54,7 @@ def solve(
     see_scores: SeeScores | None = None,
     newton_after: float | None = None,
 ) -> SolverResult:
-    """Minimise until the duality gap, summed over columns, is at most ``tol`` times the objective.
+    """Minimize until the duality gap, summed over columns, is at most ``tol`` times the objective.
 
     Parameters
     ----------
@@ -186,16 +186,16 @@ class Descent:
     def run_epoch(self, share: float = 1.0) -> None:
         """Visit all active variables once, or a share of them drawn at random."""
         flags = self.active.view(np.bool_)  # numpy finds flags faster than numbers
-        awake = flags[:, 0] if self.n_groups == 1 else flags.any(axis=1)
-        awake_rows = np.flatnonzero(awake)
-        order = visit_order(awake_rows, self.rng, share, self.turns)
+        has_active = flags[:, 0] if self.n_groups == 1 else flags.any(axis=1)
+        active_rows = np.flatnonzero(has_active)
+        order = visit_order(active_rows, self.rng, share, self.turns)
         reports = self.blank_reports()
         workers, state = self.problem.lifted.workers, self.core_state()
         workers.map(
             lambda part: state.epoch(order, *part, reports),
             self.column_ranges(workers.n_threads),
         )
-        reports[:, GAP] *= len(awake_rows) / max(1, len(order))  # estimated from those visited
+        reports[:, GAP] *= len(active_rows) / max(1, len(order))  # estimated from those visited
         self._learn_from(reports)
         self.epochs_since_check += 1
 
@@ -236,14 +236,14 @@ class Descent:
 
     def _learn_from(self, reports: np.ndarray) -> None:
         self.dual_values += reports[:, GAIN]
-        awake = ~self.resting
-        np.copyto(self.estimates, reports[:, GAP], where=awake)
+        running = ~self.resting
+        np.copyto(self.estimates, reports[:, GAP], where=running)
         self.bounds = shrink_bounds(reports)
         tolerated = self.settled_share * self.tol * np.abs(self.dual_values + self.estimates)
         if self.estimates.sum() <= tolerated.sum():
-            self._rest(awake)
+            self._rest(running)
         else:
-            self._rest(awake & (self.estimates <= RESTING * tolerated))
+            self._rest(running & (self.estimates <= RESTING * tolerated))
 
     def _rest(self, groups: np.ndarray) -> None:
         if not groups.any():
@@ -255,7 +255,7 @@ class Descent:
             self.active[:, groups] = 0
 
     def needs_check(self) -> bool:
-        """Whether every group rests, or rows were switched off long ago."""
+        """Whether every group is skipped, or the last full check is long ago."""
         return bool(self.resting.all()) or self.epochs_since_check >= EPOCHS_BETWEEN_CHECKS
 
     def check(self, number: int, apart: np.ndarray | float = 0.0) -> None:

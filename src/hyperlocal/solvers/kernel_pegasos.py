@@ -204,7 +204,7 @@ def solve(
     rows_per_block: int = ROWS_PER_BLOCK,
     rows_per_tile: int = ROWS_PER_TILE,
 ) -> KernelResult:
-    """Minimise ``λ/2‖w‖² + (1/N) Σ_i c_i hinge_i``, each column by itself.
+    """Minimize ``λ/2‖w‖² + (1/N) Σ_i c_i hinge_i``, each column by itself.
 
     Ends when the duality gap is at most ``tol`` times the objective. Computing it costs about as
     much as an epoch, so it is checked after epochs that lie further and further apart. The monitor

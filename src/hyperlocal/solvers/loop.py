@@ -37,7 +37,7 @@ class Epochs:
     number : int
         Of the last epoch, from 1; several loops may continue one count.
     stopped : bool
-        Whether the monitor asked to stop.
+        Whether the monitor requested to stop.
 
     Examples
     --------

@@ -65,7 +65,7 @@ class Member:
         return self._change.dtype
 
     def respond(self, order: Order) -> Proposal:
-        """Take the steps decided, compute losses if asked to, run some epochs, and propose."""
+        """Take the steps decided, compute losses if requested, run some epochs, and propose."""
         descent = self._descent
         weights = self._shrunk(order.weights)
         if order.restart:
@@ -148,7 +148,7 @@ class LocalTeam:
     def respond(
         self, weights: np.ndarray, steps: np.ndarray, momentum: float, n_epochs: float, look: bool
     ) -> list[Proposal]:
-        """Ask each member in turn."""
+        """Run the members one after the other."""
         return [
             member.respond(Order(weights, own, momentum, n_epochs, look))
             for member, own in zip(self.members, steps, strict=True)

@@ -32,7 +32,7 @@ SCALE, SQUARED_NORM, MASS = range(3)
 
 @dataclass(frozen=True)
 class PegasosProblem:
-    """What is minimised.
+    """The problem to minimize.
 
     Attributes
     ----------

@@ -79,7 +79,7 @@ def solve_blocks(
     penalize_intercept: bool = False,
     mean_cost: float | None = None,
 ) -> SolverResult:
-    """Solve a problem whose rows come in blocks, each time they are asked for.
+    """Solve a problem whose rows come in blocks, each time they are requested.
 
     ``state`` starts it (see :func:`start_state`); ``mean_cost`` is that of the rows of all blocks.
     """

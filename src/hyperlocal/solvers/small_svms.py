@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from .. import _core
 from ..data.rows import core_rows
-from ..kernels import Kernel
+from ..kernels import Kernel, gamma_value
 from ..neighbors.base import Neighbors
 from ..runtime.threads import Workers, row_blocks
 
@@ -54,6 +54,14 @@ class SvmOptions:
     has_local_gamma: bool
     tol: float
     max_iter: int
+
+    @classmethod
+    def of(cls, estimator: Any, X: Any) -> SvmOptions:
+        """From the parameters of an estimator, for training rows."""
+        is_local = isinstance(estimator.gamma, str) and estimator.gamma == "local"
+        gamma = 1.0 if is_local else gamma_value(estimator.gamma, estimator.kernel, X)
+        kernel = Kernel(estimator.kernel, gamma, int(estimator.degree), float(estimator.coef0))
+        return cls(kernel, is_local, float(estimator.tol), int(estimator.max_iter))
 
     @property
     def scale(self) -> float:

@@ -3,11 +3,11 @@
 In a round every member starts from the common weights, runs a few epochs over its own rows, and
 proposes a change of its dual variables (:mod:`hyperlocal.solvers.member`). Each proposal then gets
 a step in [0, 1] per column such that the dual objective of the whole grows most (a small quadratic
-problem, solved exactly). The duality gap of the whole certifies the result.
+problem, solved exactly). Training stops by the duality gap of the whole.
 
 Three things make rounds few:
 
-- rows that share anchors sit with the same member (:mod:`hyperlocal.dask.partitioning`);
+- rows that share anchors belong to the same member (:mod:`hyperlocal.dask.partitioning`);
 - where members do share an anchor, each moves it less: its curvature is multiplied by a
   stiffness of one over the member's part in that anchor (to the power ``care``);
 - members extrapolate: they start from ``W + μ (W − W_before)``, with their own variables moved by
@@ -37,10 +37,10 @@ FEWEST_EPOCHS = 1.0
 # Momentum grows with the rounds (with the epochs, where a round is less than one), over these. Too
 # early, it moves the variables past their bounds and optima, and rounds are lost on the way back.
 DELAY = 5.0
-# After a look that came too early, the estimated gap must be smaller by this before the next.
+# After a check that was too early, the estimated gap must be smaller by this before the next.
 STRICTER = 0.7
-# Powers of the stiffness. One is safe; rows grouped by neighbourhood meet at borders only, and a
-# little less brings them there sooner.
+# Powers of the stiffness. One is always safe; if rows are grouped by neighborhood, members share
+# few anchors, and a little less converges sooner.
 CARE_AT_BORDERS = 0.8
 CARE_EVERYWHERE = 1.0
 ROUNDS_BETWEEN_LOOKS = 15
@@ -129,7 +129,7 @@ def solve(
     rounds_between_looks: int = ROUNDS_BETWEEN_LOOKS,
     monitor: Monitor | None = None,
 ) -> SolverResult:
-    """Minimise until the duality gap is at most ``tol`` times the objective.
+    """Minimize until the duality gap is at most ``tol`` times the objective.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def solve(
     Returns
     -------
     SolverResult
-        With the weights of the lowest objective met; ``history`` has a row per look.
+        With the weights of the lowest objective; ``history`` has a row per check of the gap.
     """
     coordinator = Coordinator(team, tol, n_epochs, rounds_between_looks)
     rounds = Epochs(max_iter, monitor)
@@ -197,19 +197,19 @@ class Coordinator:
 
     @property
     def objective(self) -> float:
-        """The lowest objective met."""
+        """The lowest objective so far."""
         return float(self._lowest.sum())
 
     @property
     def gap(self) -> float:
-        """How far above the optimum it can be at most."""
+        """An upper bound of its distance from the optimum."""
         return float((self._lowest - self._highest).sum())
 
     def ask(self, number: int, is_last: bool) -> None:
         """Have all members propose, after ``number`` rounds; at last, only losses are computed.
 
-        The losses are also computed when the gap, as members last saw it, is small enough, or after
-        some rounds without.
+        The losses are also computed when the estimated gap is small enough, or after some rounds
+        without.
         """
         weights = self.weights.astype(self._team.dtype)
         looks_settled = self._looks_settled()
@@ -318,7 +318,7 @@ def default_epochs(n_rows: int) -> float:
 
 
 def best_steps(linear: np.ndarray, quadratic: np.ndarray) -> np.ndarray:
-    """Maximise ``b·t − ½ t·A·t`` over steps in [0, 1], for each group; ``(n_members, n_groups)``.
+    """Maximize ``b·t − ½ t·A·t`` over steps in [0, 1], for each group; ``(n_members, n_groups)``.
 
     Examples
     --------

@@ -212,7 +212,7 @@ class Training:
 
 
 class NoisyRows:
-    """Rows with noise that is drawn anew for each epoch, the same for all trees.
+    """Rows with new noise for each epoch, the same for all trees.
 
     A tree that never sees a row twice in the same place cannot overfit single rows. Of sparse rows
     only the stored values are changed.

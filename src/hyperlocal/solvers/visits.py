@@ -76,7 +76,7 @@ def repeated_order(n_rows: int, n_passes: int, rng: np.random.Generator) -> np.n
 def sampled_orders(n_rows: int, sampling: str, rng: np.random.Generator) -> Iterator[np.ndarray]:
     """The rows that each epoch of Pegasos visits, epoch after epoch.
 
-    ``"permutation"`` shuffles them anew for every epoch, ``"fixed_permutation"`` once, and
+    ``"permutation"`` shuffles them again for every epoch, ``"fixed_permutation"`` once, and
     ``"replacement"`` draws each visit by itself.
 
     Examples

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from .windows import Windows, checked_image
 WINDOWS_PER_BLOCK = 4096
 
 
+@dataclass(eq=False, repr=False)
 class WindowDetector(BaseEstimator):
     """Finds objects of one kind and aspect in grey pictures of any size.
 
@@ -76,32 +78,18 @@ class WindowDetector(BaseEstimator):
     [[20, 12, 36, 28]]
     """
 
-    def __init__(
-        self,
-        window_shape: tuple[int, int],
-        *,
-        estimator: Any = None,
-        pixels_per_cell: int = 8,
-        cells_per_block: int = 2,
-        orientations: int = 9,
-        pyramid_step: float = 1.2,
-        mining_rounds: int = 2,
-        negatives_per_image: int = 50,
-        threshold: float = 0.0,
-        max_overlap: float = 0.3,
-        random_state: Any = None,
-    ):
-        self.window_shape = window_shape
-        self.estimator = estimator
-        self.pixels_per_cell = pixels_per_cell
-        self.cells_per_block = cells_per_block
-        self.orientations = orientations
-        self.pyramid_step = pyramid_step
-        self.mining_rounds = mining_rounds
-        self.negatives_per_image = negatives_per_image
-        self.threshold = threshold
-        self.max_overlap = max_overlap
-        self.random_state = random_state
+    window_shape: tuple[int, int]
+    _: KW_ONLY
+    estimator: Any = None
+    pixels_per_cell: int = 8
+    cells_per_block: int = 2
+    orientations: int = 9
+    pyramid_step: float = 1.2
+    mining_rounds: int = 2
+    negatives_per_image: int = 50
+    threshold: float = 0.0
+    max_overlap: float = 0.3
+    random_state: Any = None
 
     def fit(self, images: Sequence[Any], boxes: Sequence[Any]) -> WindowDetector:
         """Train on pictures and the boxes of the objects in them.

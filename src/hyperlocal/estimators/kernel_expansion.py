@@ -1,0 +1,75 @@
+"""Classifiers that are a weighted sum of kernel values with some training rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ..data.checks import check_rows
+from ..kernels import NEEDS_HISTOGRAMS, Kernel
+from ..model.multiclass import as_decisions, predicted_codes
+from ..runtime.threads import Workers
+from ..solvers.kernel_pegasos import expansion_scores
+
+
+class KernelExpansionClassifier(ClassifierMixin, BaseEstimator):
+    """Base of classifiers with ``f_c(x) = Σ_j dual_coef_cj k(x, x_j) + intercept_c``."""
+
+    _kernel: Kernel
+    support_: np.ndarray
+    support_vectors_: Any
+    dual_coef_: np.ndarray
+    intercept_: np.ndarray
+    classes_: np.ndarray
+    objective_: float
+    duality_gap_: float
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of rows.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+            For ``kernel="precomputed"`` the kernel values with all training rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
+        """
+        check_is_fitted(self, "classes_")
+        X = check_rows(self, X, reset=False).astype(self.dual_coef_.dtype, copy=False)
+        with Workers(self.n_jobs) as workers:
+            scores = expansion_scores(self._values, X, self.dual_coef_, self.intercept_, workers)
+        return as_decisions(scores)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predicted class labels of rows."""
+        codes = predicted_codes(self.decision_function(X))
+        return self.classes_[codes]
+
+    @property
+    def dual_objective_(self) -> float:
+        """A lower bound of the optimum."""
+        return self.objective_ - self.duality_gap_
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def _values(self, rows: Any, part: slice) -> np.ndarray:
+        """Kernel values of rows with a part of the support; the constant is in the intercept."""
+        if self._kernel.name == "precomputed":
+            return rows[:, self.support_[part]]
+        return self._kernel.values(rows, self.support_vectors_[part])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_precomputed
+        tags.input_tags.sparse = not self._is_precomputed
+        tags.input_tags.positive_only = isinstance(self.kernel, str) and (
+            self.kernel in NEEDS_HISTOGRAMS
+        )
+        return tags
