@@ -2,7 +2,7 @@
 //
 // Dual variables and codes define the weights, W_jc = Σ_i a_ic γ_ij [φ_i; B]
 // with a_ic = α_ic y_ic. A visit gives the row new codes from the present anchors, moves its share
-// of W along, and optimises its α; there is no step size for W. At the optimum over α the
+// of W along, and optimizes its α; there is no step size for W. At the optimum over α the
 // objective's derivative by γ_ij is p_ij = −Σ_c a_ic s_jc, which the anchors follow. Anchors do not
 // move during a batch of rows. Threads share a batch: each takes some of its rows, then some of its
 // columns, then some of the anchors, and no result depends on the number of threads.
@@ -10,6 +10,7 @@
 // (The other descent that learns anchors, by stochastic gradient, is in learned_gate.hpp.)
 #pragma once
 
+#include <cassert>
 #include <functional>
 
 #include "barrier.hpp"
@@ -59,7 +60,7 @@ class AnchorEpoch {
         scores_(options.batch_size * problem_.n_columns),
         pulls_(options.batch_size * problem_.n_columns * gate.k),
         has_pulls_(options.batch_size * problem_.n_columns),
-        blame_(options.batch_size * gate.k),
+        derivatives_(options.batch_size * gate.k),
         gradient_(gate.n_anchors * gate.places.width()) {}
 
   const DualProblem<T>& problem() const { return problem_; }
@@ -72,6 +73,7 @@ class AnchorEpoch {
   // each batch `before_batch` is called with the batch's number, if there is such a function; it
   // may throw. Returns whether the epoch came to its end.
   bool run(Index part, Range columns, const std::function<void(Index)>& before_batch = {}) {
+    assert(0 <= part && part < options_.n_threads);
     return barrier_.run([&] { run_part(part, columns, before_batch); });
   }
 
@@ -91,7 +93,7 @@ class AnchorEpoch {
       barrier_.wait();
       step(rows, columns, own);
       barrier_.wait();
-      blame(rows, own_rows);
+      sum_derivatives(rows, own_rows);
       barrier_.wait();
       move(rows, anchors, batch, own);
       barrier_.wait();
@@ -138,7 +140,7 @@ class AnchorEpoch {
     }
   }
 
-  // The rows' shares of W follow the new codes, and their dual variables are optimised.
+  // The rows' shares of W follow the new codes, and their dual variables are optimized.
   void step(Visits rows, Range columns, Scratch& own) {
     if (columns.size() == 0) return;
     for (Index n = 0; n < rows.size; ++n) {
@@ -215,7 +217,7 @@ class AnchorEpoch {
   }
 
   // Puts the row's new share into W, and writes down −a s_j for the anchors. Of the row's own share
-  // of s_j only a part counts: with all of it, anchors learn rows by heart.
+  // of s_j only a part counts: with all of it, anchors overfit single rows.
   void settle(Index n, Index row, const RowView<T>& x, Index column, T before, T after,
               T* local_scores) {
     const Index k = gate_.k, n_columns = problem_.n_columns;
@@ -235,13 +237,13 @@ class AnchorEpoch {
         n_columns, column);
   }
 
-  // The new codes come into force; what all columns say about them is summed, in their order.
+  // Stores the new codes, and sums the derivatives of all columns by them, in their order.
   // Notes whether the rows were right.
-  void blame(Visits rows, Range share) {
+  void sum_derivatives(Visits rows, Range share) {
     const Index k = gate_.k;
     for (Index n = share.begin; n < share.end; ++n) {
       const Index row = rows[n];
-      double* p = blame_.data() + n * k;
+      double* p = derivatives_.data() + n * k;
       std::fill_n(p, k, 0.0);
       bool any = false;
       for (Index column = 0; column < problem_.n_columns; ++column) {
@@ -266,7 +268,7 @@ class AnchorEpoch {
     return best == truth;
   }
 
-  // Where a batch keeps what concerns its n-th row and a column. Columns lie one after the other,
+  // Index of the n-th row of a batch and a column. Columns are stored one after the other,
   // so that threads with some of them each do not write side by side.
   Index place(Index n, Index column) const { return column * options_.batch_size + n; }
 
@@ -275,7 +277,7 @@ class AnchorEpoch {
     std::fill(gradient_.begin() + anchors.begin * width, gradient_.begin() + anchors.end * width,
               T(0));
     for (Index n = 0; n < rows.size; ++n) {
-      const double* coefficients = blame_.data() + n * k;
+      const double* coefficients = derivatives_.data() + n * k;
       const Column* neighbors = gate_.neighbors + rows[n] * k;
       for (Index j = 0; j < k; ++j) {
         if (coefficients[j] == 0 || neighbors[j] < anchors.begin || neighbors[j] >= anchors.end)
@@ -319,7 +321,7 @@ class AnchorEpoch {
   std::vector<double> gamma_, scales_;
   std::vector<T> mix_, norms_, scores_, pulls_;
   std::vector<std::uint8_t> has_pulls_;  // whether a column has pulls on a row's anchors
-  std::vector<double> blame_;
+  std::vector<double> derivatives_;
   std::vector<T> gradient_;
 };
 

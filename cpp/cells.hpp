@@ -1,4 +1,4 @@
-// The nearest few of many points, looked for in the cells of a partition that lie nearest.
+// The nearest few of many points, searched for in the nearest cells of a partition.
 //
 // Points are stored side by side, so that a register holds one feature of several of them: even
 // rows of few features then keep it full, and nothing has to be summed across its lanes.
@@ -45,7 +45,7 @@ class PackedPoints {
   // ‖x − point‖² for the points of a group; what is written for missing ones means nothing.
   HYPERLOCAL_INLINE void distances(const T* x, Index group, T* out) const {
     const T* values = values_.data() + group * width_ * side;
-    // Sums of several features each: one would wait for itself.
+    // Several independent sums: the additions of one alone would depend on each other.
     Lanes<T, lanes> left[n_sums], right[n_sums];
     for (int i = 0; i < n_sums; ++i) left[i] = right[i] = Lanes<T, lanes>::zero();
     Index v = 0;
@@ -139,7 +139,7 @@ class Cells {
   }
 
  private:
-  // The nearest few of what was seen, nearest first.
+  // The nearest few of the points measured so far, nearest first.
   struct Nearest {
     explicit Nearest(Index most) : n_wanted(static_cast<std::size_t>(most)) {}
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <limits>
 #include <type_traits>
 
@@ -38,6 +39,7 @@ class SmallestK {
   SmallestK(Index size, Index k) : size_(size), k_(k), minima_(2 * k), keys_(size), found_(size) {}
 
   HYPERLOCAL_INLINE void select(const T* keys, Column* chosen) {
+    assert(1 <= k_ && k_ <= size_);
     if (k_ == 1) {
       *chosen = first_smallest(keys);
       return;
@@ -378,26 +380,6 @@ void encode(const Coder<T>& coder, Range range, const T* products, WrittenCodes<
     for (Index j = 0; j < k; ++j) {
       *out.weights++ = static_cast<T>(gamma[j]);
       *out.distances++ = static_cast<T>(squared[j]);
-    }
-  }
-}
-
-// Weighted sums of the rows of each group (k-means' update): sums (n_groups × width), masses.
-template <class T>
-void group_sums(const Rows<T>& rows, const Column* groups, const double* row_weights, double* sums,
-                double* masses) {
-  const Index width = rows.width();
-  RowBuffer<T> buffer;
-  for (Index row = 0; row < rows.n_rows(); ++row) {
-    const RowView<T> x = rows.fetch(row, buffer);
-    double* sum = sums + groups[row] * width;
-    const double weight = row_weights[row];
-    masses[groups[row]] += weight;
-    if (x.is_dense()) {
-#pragma omp simd
-      for (Index v = 0; v < width; ++v) sum[v] += weight * double(x.values[v]);
-    } else {
-      for (Index v = 0; v < x.size; ++v) sum[x.columns[v]] += weight * double(x.values[v]);
     }
   }
 }

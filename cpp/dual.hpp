@@ -3,12 +3,12 @@
 // One-vs-rest. For each column c of weights, with labels y_ic = ±1 and z_i the lifted row,
 //     max_α D(α) = −½‖w_c‖² − Σ_i C_i ℓ*(−α_ic/C_i),   w_c = Σ_i α_ic y_ic z_i,   (losses.hpp)
 // one coordinate at a time, each to its optimum (Hsieh et al. 2008; log loss: Yu et al. 2011).
-// A visit to a row serves all its columns, so φ is fetched once. Columns never meet: any split of
-// them over threads gives the same bits.
+// A visit to a row updates all its columns, so φ is fetched once. Columns are independent: any
+// split of them over threads gives the same bits.
 //
 // Crammer–Singer. min ½‖W‖² + Σ_i C_i ℓ(w_y·z_i − max_{r≠y} w_r·z_i), ℓ a hinge loss.
 // Dual variables a_ir with Σ_r a_ir = 0, a_ir ≤ 0 for r ≠ y_i (and a_iy ≤ C_i for hinge),
-// W_r = Σ_i a_ir z_i; a row's variables are optimised together (Keerthi et al. 2008).
+// W_r = Σ_i a_ir z_i; a row's variables are optimized together (Keerthi et al. 2008).
 //
 // Shrinking is per (row, column): a variable at its bound whose gradient points outwards by more
 // than the largest violation of the last epoch is switched off until the next full check.
@@ -34,12 +34,12 @@ struct DualProblem {
   Loss loss;
   bool crammer_singer;
 
-  // Columns that are optimised together share a report and bounds.
+  // Columns that are optimized together share a report and bounds.
   Index n_groups() const { return crammer_singer ? 1 : n_columns; }
 };
 
-// What an epoch reports of a column: the duality gap as seen at the visits, the growth of D, and
-// the range of the projected gradients.
+// What an epoch reports of a column: the duality gap as estimated at the visits, the growth of D,
+// and the range of the projected gradients.
 struct ColumnReport {
   double gap = 0;
   double gain = 0;
@@ -166,7 +166,7 @@ HYPERLOCAL_INLINE void visit_rows(const DualProblem<T>& problem, const DualState
   }
 }
 
-// One-vs-rest. Two classes get code of their own, which knows that there is one column: a fifth
+// One-vs-rest. Two classes get code of their own, compiled for one column: a fifth
 // faster.
 template <class T>
 void one_vs_rest_epoch(const DualState<T>& state, Visits visits, Range columns,
@@ -218,7 +218,7 @@ double crammer_singer_gap(Loss loss, const T* a, const T* scores, Index n_column
          conjugate_value(loss, a[truth], cost);
 }
 
-// How far the row's optimality conditions are violated: weight wants to go from the class of the
+// How far the row's optimality conditions are violated: weight moves from the class of the
 // largest gradient to that of the smallest gradient whose variable may still grow.
 template <class T>
 double crammer_singer_violation(Loss loss, const T* a, const T* scores, Index n_columns,
@@ -385,7 +385,7 @@ void dual_epoch(const DualState<T>& state, Visits visits, Range columns, ColumnR
 }
 
 // The full check: from the scores of a range of rows under the present weights, the sum of losses
-// and the exact gap per group; decides anew which variables are active.
+// and the exact gap per group; determines anew which variables are active.
 template <class T>
 void dual_check(const DualState<T>& state, Range range, const T* scores, double* losses,
                 double* gaps) {

@@ -1,4 +1,5 @@
-// Rows of a block grouped by anchor, so that one GEMM per anchor serves all rows that use it.
+// Rows grouped by anchor: for one GEMM per anchor that serves all rows which use it, and for the
+// sums of k-means.
 #pragma once
 
 #include "lifted.hpp"
@@ -6,7 +7,7 @@
 namespace hyperlocal {
 
 // Lists the (row, slot) pairs of n rows anchor by anchor: rows[starts[a] … starts[a+1]-1] use
-// anchor a. places[i·k + slot] says where the pair went. Pairs of weight zero are left out (−1).
+// anchor a. places[i·k + slot] is the position of the pair. Pairs of weight zero are left out (−1).
 template <class T>
 void group_by_anchor(const Lifted<T>& lifted, Range range, Index* starts, Index* rows,
                      Index* places) {
@@ -42,6 +43,26 @@ void combine_partial_scores(const Codes<T>& codes, Range range, const Index* pla
       const T* from = partial + place * n_columns;
       for (Index column = 0; column < n_columns; ++column)
         scores[column] += mix[slot] * from[column];
+    }
+  }
+}
+
+// Weighted sums of the rows of each group (k-means' update): sums (n_groups × width), masses.
+template <class T>
+void group_sums(const Rows<T>& rows, const Column* groups, const double* row_weights, double* sums,
+                double* masses) {
+  const Index width = rows.width();
+  RowBuffer<T> buffer;
+  for (Index row = 0; row < rows.n_rows(); ++row) {
+    const RowView<T> x = rows.fetch(row, buffer);
+    double* sum = sums + groups[row] * width;
+    const double weight = row_weights[row];
+    masses[groups[row]] += weight;
+    if (x.is_dense()) {
+#pragma omp simd
+      for (Index v = 0; v < width; ++v) sum[v] += weight * double(x.values[v]);
+    } else {
+      for (Index v = 0; v < x.size; ++v) sum[x.columns[v]] += weight * double(x.values[v]);
     }
   }
 }

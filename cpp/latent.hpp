@@ -5,12 +5,12 @@
 //     s_c(x) = max {β·z : β ≥ 0, ‖β‖_p ≤ 1} = ‖[z]_+‖_q,   z = W_c x,   1/p + 1/q = 1,
 //     attained at β = ([z]_+ / s_c)^(q − 1).  x carries a constant 1.
 //
-// Minimised: α/2 ‖W‖² + the mean over rows of s_i max(0, 1 − s_y(x_i) + max_{c≠y} s_c(x_i)).
+// Minimized: α/2 ‖W‖² + the mean over rows of s_i max(0, 1 − s_y(x_i) + max_{c≠y} s_c(x_i)).
 // The gradient of a score is β ⊗ x. Concave-convex: within an epoch the true class's β is that of
 // the weights at the epoch's start, `held`, while the rival's is the present one; with β fixed, the
 // loss is convex in W. (This is no detail: with the present β on both sides the LETTER test error
-// rises from 3.5 to 4.0 %.) A true class whose models are all silent is pulled up along a random
-// mix.
+// rises from 3.5 to 4.0 %.) A true class none of whose models has a positive score is pulled up
+// along a random mix.
 //
 // Weights are stored feature by feature, (features + 1, classes, models), the models padded with
 // zeros: a row's products are then sums of whole vectors, and sparse rows read few of them.
@@ -96,7 +96,7 @@ void latent_gate(const T* z, Index size, T score, const LatentNorm& norm, T* bet
   }
 }
 
-// Scores (rows, classes) of products z (rows, classes, stride); z becomes β where asked for.
+// Scores (rows, classes) of products z (rows, classes, stride); z becomes β if requested.
 template <class T>
 void latent_scores(T* z, Index n_rows, const LatentShape& shape, const LatentNorm& norm,
                    bool make_gates, T* scores) {
@@ -192,7 +192,7 @@ void add_outer(const RowView<T>& x, Index n_features, const T* beta, Index strid
 }  // namespace detail
 
 // Visits rows; returns the sum of weighted losses before each step. The weights are
-// kept as scale · V in between, so that their decay costs nothing.
+// stored as scale · V in between, so that their decay costs nothing.
 template <class T>
 double latent_epoch(const LatentProblem<T>& problem, const LatentShape& shape,
                     const LatentSchedule& schedule, Visits visits, std::uint64_t seed,

@@ -10,6 +10,8 @@
 // stored in the bias slot of anchor 0, and those of the other anchors stay zero.
 #pragma once
 
+#include <cassert>
+
 #include "rows.hpp"
 #include "simd.hpp"
 
@@ -59,6 +61,7 @@ class Lifted {
   // The same with weights `mix` in place of the row's own γ_i.
   HYPERLOCAL_INLINE T dot(Index row, const RowView<T>& x, const T* mix, const T* weights,
                           Index n_classes, Index cls) const {
+    assert(0 <= row && row < n_rows() && 0 <= cls && cls < n_classes);
     T sum = shared_ == 0 ? T(0) : shared_ * weights[shared_slot(cls)];
     Index j = 0;
     for (; j + 8 <= codes_.k; j += 8) sum += dot_blocks<8>(row, j, x, mix, weights, n_classes, cls);

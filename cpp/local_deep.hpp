@@ -8,13 +8,14 @@
 //     P_n = Π over the path from the root of ½(1 + t_l) to the left, ½(1 − t_l) to the right,
 //     t_l = tanh(s θ_l·x), or the sign of θ_l·x where routing is hard (zero goes right).
 //
-// Minimised: α/2 (‖W‖² + ‖Θ‖² + ‖Θ'‖²) + the mean over rows of s_i Σ_c hinge(y_ic f_c(x_i)).
+// Minimized: α/2 (‖W‖² + ‖Θ‖² + ‖Θ'‖²) + the mean over rows of s_i Σ_c hinge(y_ic f_c(x_i)).
 // One pass from the leaves up gives every gradient:
 //     F_c(n) = tanh(θ'_n·x)(w_nc·x) + ½(1 + t) F_c(left) + ½(1 − t) F_c(right),
 //     ∂f_c/∂θ_l = P_l · ½(F_c(left) − F_c(right)) · s(1 − t²) · x.
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <vector>
 
@@ -90,7 +91,7 @@ void add_rows(const T* x, Index stride, const Index* rows, Index n_rows, const T
 
 }  // namespace detail
 
-// One batch on its way through a tree. All values are kept per node and row, rows side by side.
+// One batch of rows in a tree. All values are stored per node and row, rows side by side.
 template <class T>
 class TreeBatch {
  public:
@@ -104,6 +105,7 @@ class TreeBatch {
         loss_pulls_(shape.n_columns * kBatch) {}
 
   void load(const Rows<T>& rows, Visits batch) {
+    assert(batch.size <= kBatch);
     x_.load(rows, batch.size, [batch](Index i) { return batch[i]; });
     if (x_.dense() == nullptr) return;
     transposed_.assign(static_cast<std::size_t>(shape_.stride * kBatch), T(0));
@@ -210,7 +212,7 @@ class TreeBatch {
     }
   }
 
-  // Turns θ·x into t and hands the reach on to the children; what hardly arrives is cut off.
+  // Turns θ·x into t and passes the reach on to the children; a reach below the limit becomes zero.
   void route(Index node, const T* reach, T* t) {
     if (routing_.hard) {
       for (Index i = 0; i < kBatch; ++i) t[i] = t[i] > 0 ? T(1) : T(-1);

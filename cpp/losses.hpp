@@ -128,7 +128,7 @@ inline double log_dual_optimum(double alpha, double margin, double q, double cos
   return cost / (1 + std::exp(-z));
 }
 
-// The α that maximises D along its own coordinate; q = ‖z_i‖².
+// The α that maximizes D along its own coordinate; q = ‖z_i‖².
 inline double dual_optimum(Loss loss, double alpha, double margin, double q, double cost) {
   if (loss == Loss::log) return log_dual_optimum(alpha, margin, q, cost);
   const double gradient = dual_gradient(loss, alpha, margin, cost);

@@ -33,7 +33,7 @@ void add_difference(const RowView<T>& x, Index width, T factor, const T* v, T* o
   }
 }
 
-// Faster than to look for the place.
+// Faster than to search for the index.
 inline double smallest(const std::vector<double>& values) {
   double found = std::numeric_limits<double>::infinity();
 #pragma omp simd reduction(min : found)
@@ -52,7 +52,7 @@ inline double largest(const std::vector<double>& values) {
 
 template <class T>
 struct MovingGate {
-  const Rows<T>& places;  // rows as the gate sees them
+  const Rows<T>& places;  // rows in the gate's space
   T* anchors;             // m × d
   Index n_anchors;
   Index k;

@@ -1,10 +1,11 @@
 // The k nearest of many rows, for a block of queries, over tiles of rows.
 //
 // The caller gives products of the queries with one tile of rows after the other (GEMMs). They only
-// rank the rows, within the rounding error of the products; what may be among the k nearest is kept
-// and measured again, for dense rows from the differences. So the answer is exact whatever the
-// tiles: ordered by distance as computed here, equal distances by the row's index. Keys may also be
-// bounds from below; the caller then compares the k-th distance with what was left out.
+// rank the rows, within the rounding error of the products; rows that may be among the k nearest
+// are stored and measured again, for dense rows from the differences. So the result is exact
+// whatever the tiles: ordered by distance as computed here, equal distances by the row's index.
+// Keys may also be bounds from below; the caller then compares the k-th distance with what was left
+// out.
 #pragma once
 
 #include <algorithm>
@@ -160,7 +161,7 @@ class NearestRows {
       if (end - start == chunk && !any_near(products + start, half_norms + start, query.bound))
         continue;
       if (query.found.size() < query.n_found + chunk) query.found.resize(query.next_cut + chunk);
-      // All are written, and those that are not near written over: no branch to guess wrong.
+      // All are written, and those that are not near written over: no branch to mispredict.
       Candidate* next = query.found.data() + query.n_found;
       for (Index j = start; j < end; ++j) {
         const T key = half_norms[j] - products[j];

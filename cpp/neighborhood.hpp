@@ -6,7 +6,7 @@
 //
 // by sequential minimal optimization with second-order working sets (Fan, Chen and Lin 2005). All
 // classes share one Gram matrix, whose last row and column belong to the query itself. With two
-// classes present one problem serves both, and with one there is none.
+// classes present one problem is solved for both, and with one there is none.
 #pragma once
 
 #include <algorithm>

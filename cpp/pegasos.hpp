@@ -2,12 +2,12 @@
 //
 //     min λ/2‖W‖² + (1/N) Σ_i c_i ℓ_i(W),   step 1/(λt) at batch A number t:
 //     W ← (1 − 1/t) W + 1/(λt|A|) Σ_{i in A} c_i g_i [x_i; B],   g = −∂ℓ/∂f before the step,
-// and, if asked to, W is pulled back to a ball that holds the optimum. The first step forgets
+// and, if requested, W is projected to a ball that contains the optimum. The first step replaces
 // whatever W was before. The slope of the squared hinge has no bound, and plain steps would
 // diverge: its g is that of the margin after the row's own step of length 1/(λt) (implicit steps).
 //
 // W = scale · V: the shrink costs one product, and V is touched only where a row is not zero. An
-// average of the iterates, in which iterate t weighs t³ so that early ones fade, is kept the same
+// average of the iterates, in which iterate t weighs t³ so that early ones fade, is stored the same
 // way: with M_t = Σ_{τ≤t} τ³ scale_τ, Σ_{τ≤t} τ³ W_τ = M_t V_t − U_t if U gets M_{t-1} times what V
 // gets at step t.
 #pragma once
@@ -48,7 +48,7 @@ struct PegasosSchedule {
   Index batch_size;
 };
 
-// Of one column: W = scale · V, ‖V‖² (kept only where there is a ball), and M.
+// Of one column: W = scale · V, ‖V‖² (only where there is a ball), and M.
 struct PegasosColumn {
   double scale;
   double squared_norm;

@@ -10,12 +10,12 @@ namespace hyperlocal {
 
 namespace detail {
 
-// Products of a query's neighbours, and of the query as the last row, with one another: about the
-// query, so that they keep their digits wherever it lies.
+// Products of a query's neighbors, and of the query as the last row, with one another: about the
+// query, so that they are precise also far from the origin.
 template <class T>
 class ProductMatrix {
  public:
-  // For queries of at most `most` neighbours.
+  // For queries of at most `most` neighbors.
   ProductMatrix(const Rows<T>& rows, Index most) : rows_(rows), written_out_(rows) {
     set_size(most + 1);
     if (rows.is_dense()) {

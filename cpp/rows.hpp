@@ -1,7 +1,7 @@
-// How a row of mapped features φ(x) is stored. Everything else asks for a row and gets a view.
+// How a row of mapped features φ(x) is stored. All other code fetches a row and gets a view.
 //
 // Rows are dense or CSR. The quadratic map is applied when a row is fetched, into a buffer that
-// stays in the first-level cache: N·d numbers are kept and moved instead of N·d(d+3)/2.
+// stays in the first-level cache: N·d numbers are stored and moved instead of N·d(d+3)/2.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +45,7 @@ struct Visits {
 };
 
 // Values at positions 0 … size-1 of a dense row, or at `columns` of a sparse one. (An empty sparse
-// row may have no columns to point to, so a null pointer would not tell them apart.)
+// row may have no columns to point to, so a null pointer would not distinguish them.)
 template <class T>
 struct RowView {
   const T* values;
@@ -72,13 +72,7 @@ inline Index quadratic_width(Index n_features) {
 template <class T>
 class Rows {
  public:
-  Rows(const T* values, Index n_rows, Index n_features, bool quadratic, T scale)
-      : values_(values),
-        n_rows_(n_rows),
-        n_features_(n_features),
-        quadratic_(quadratic),
-        scale_(scale) {}
-
+  // CSR rows, or dense ones where `columns` and `starts` are null.
   Rows(const T* values, const Column* columns, const Index* starts, Index n_rows, Index n_features,
        bool quadratic, T scale)
       : values_(values),
@@ -162,8 +156,8 @@ class Rows {
   }
 
   const T* values_;
-  const Column* columns_ = nullptr;
-  const Index* starts_ = nullptr;
+  const Column* columns_;
+  const Index* starts_;
   Index n_rows_;
   Index n_features_;
   bool quadratic_;

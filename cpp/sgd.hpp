@@ -2,7 +2,7 @@
 //
 //     min λ/2‖W‖² + (1/Σs) Σ_i s_i ℓ_i(W, b),   step 1/(λ(t + t0)) at visit t.
 // The weights decay every `skip` visits only, W ← W (1 − skip/(t + t0)); biases do not decay unless
-// asked to. At the same moments the iterate joins an average in which iterate t weighs t³, so that
+// requested. At the same moments the iterate joins an average in which iterate t weighs t³, so that
 // early iterates fade (Shamir and Zhang 2013).
 #pragma once
 

@@ -1,8 +1,8 @@
 // A few numbers side by side: `Lanes<T, n>` loads, multiplies, adds and sums n of them at once.
 //
 // GCC and Clang have vector types, which they map to whatever the instruction set offers; other
-// compilers get plain arrays and their own vectoriser. Short rows are why this exists: loops left
-// to the vectoriser spend most of a 20-feature row in their prologues.
+// compilers get plain arrays and their own vectorizer. Short rows are why this exists: loops left
+// to the vectorizer spend most of a 20-feature row in their prologues.
 #pragma once
 
 #include <cstdint>
@@ -131,7 +131,7 @@ inline void sums_of_four(const Lanes<T, n>& a, const Lanes<T, n>& b, const Lanes
 #endif
 
 // Asks for memory that will be read soon: rows are visited in random order, and without this the
-// visits of short rows would mostly wait.
+// visits of short rows would mostly wait for memory.
 inline void prefetch(const void* address) {
 #if defined(__GNUC__) || defined(__clang__)
   __builtin_prefetch(address);
@@ -174,7 +174,7 @@ template <int n_blocks, class T>
 HYPERLOCAL_INLINE T mixed_dot(const T* x, std::int64_t size, T last, const T* const* blocks,
                               const T* mix) {
   constexpr int n = lanes_per_register<T>;
-  // Few blocks leave the sums waiting for each other: keep four of them.
+  // With few blocks the additions of one sum depend on each other: four sums are used.
   constexpr int n_sums = n_blocks < 4 ? 4 : 1;
   T total = 0;
   std::int64_t v = 0;
@@ -192,7 +192,7 @@ HYPERLOCAL_INLINE T mixed_dot(const T* x, std::int64_t size, T last, const T* co
   return total;
 }
 
-// ‖x − y‖². From differences, so that it keeps its digits wherever x and y lie.
+// ‖x − y‖². From differences, so that it is precise also far from the origin.
 template <class T>
 T squared_difference(const T* x, const T* y, std::int64_t size) {
   constexpr int n = lanes_per_register<T>;
@@ -208,7 +208,7 @@ T squared_difference(const T* x, const T* y, std::int64_t size) {
   return total;
 }
 
-// ‖x − start(i)‖² for i < n, four at a time: `start` tells where a row begins.
+// ‖x − start(i)‖² for i < n, four at a time: `start` returns where a row begins.
 template <class T, class Start, class Out>
 HYPERLOCAL_INLINE void squared_differences(const T* x, std::int64_t size, const Start& start,
                                            std::int64_t n, Out* out) {

@@ -1,8 +1,9 @@
-// A kernel SVM on a few rows, by sequential minimal optimisation with second-order working sets
+// A kernel SVM on a few rows, by sequential minimal optimization with second-order working sets
 // (Fan, Chen and Lin 2005); the objective, the tolerance and the bias are those of LIBSVM's C-SVC.
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <limits>
 #include <vector>
 
@@ -29,6 +30,7 @@ class SmallSvm {
   // `gram` is n × n with rows `stride` apart, `y` holds ±1. Returns whether it converged.
   bool solve(const double* gram, Index stride, Index n, const double* y, const double* costs,
              double tol, Index max_steps) {
+    assert(n <= static_cast<Index>(beta_.size()) && n <= stride);
     for (Index i = 0; i < n; ++i) {
       beta_[i] = 0;
       gradient_[i] = y[i];
@@ -66,7 +68,7 @@ class SmallSvm {
     return l;
   }
 
-  // What is added to a gradient so that it does not count where β has come to its end.
+  // What is added to a gradient so that it does not count where β is at its bound.
   void note_room(Index i) {
     if_growing_[i] = beta_[i] < highest_[i] ? 0 : -infinity;
     if_shrinking_[i] = beta_[i] > lowest_[i] ? 0 : infinity;

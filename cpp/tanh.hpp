@@ -47,7 +47,7 @@ constexpr double one_over_factorial(int n) {
 }
 
 // Σ_{m ≥ n} r^(m − n) / m!. Written out by the compiler: a loop in here would keep the loop around
-// it from being vectorised.
+// it from being vectorized.
 template <class T, int n>
 HYPERLOCAL_INLINE T exp_series(T r) {
   constexpr T coefficient = static_cast<T>(one_over_factorial(n));

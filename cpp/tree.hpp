@@ -1,4 +1,4 @@
-// The shape of a tree of gates (see local_deep.hpp), and rows as its nodes see them.
+// The shape of a tree of gates (see local_deep.hpp), and rows as its nodes read them.
 //
 // A node's vectors lie side by side, [θ, θ', w_1 … w_C], each padded with zeros to `stride`. Rows
 // carry their constant and are padded alike, so that products need no remainder.
@@ -32,7 +32,7 @@ namespace detail {
 constexpr Index kRoute = 0, kGate = 1, kFirstColumn = 2;
 
 // Products of one row with `n_vectors` vectors (stride apart), `apart` places from each other in
-// `out`. Together they keep the multipliers busy; one sum alone would wait for itself.
+// `out`. Several at once: the additions of one sum alone would depend on each other.
 template <int n_vectors, class T>
 HYPERLOCAL_INLINE void row_dots(const RowView<T>& x, const T* vectors, Index stride, T* out,
                                 Index apart) {
@@ -70,7 +70,7 @@ void in_threes(Index begin, Index end, Action action) {
 }
 
 // Up to `capacity` rows with their constant: dense ones padded to the stride. Whether their squared
-// norms can be multiplied (those of NaN and infinity cannot) is seen while they are copied.
+// norms can be multiplied (those of NaN and infinity cannot) is found while they are copied.
 template <class T>
 class PaddedRows {
  public:

@@ -1,7 +1,7 @@
 // Prediction by trees of gates with hard routing: each row walks one path.
 //
 // Many rows walk together: what a node holds is read once for all rows there, four rows at a time,
-// and no row waits for another's turn. A row's score does not depend on the rows beside it, to the
+// and the rows are independent. A row's score does not depend on the rows beside it, to the
 // last bit.
 #pragma once
 
@@ -57,10 +57,10 @@ HYPERLOCAL_INLINE void tile_dots(const T* dense, const Index* rows, const T* vec
   }
 }
 
-// Rows on their way down one tree. At each level they are kept in the order of their nodes; a
-// node's rows are sent on before the next node is looked at, so that they stay in the first-level
+// Rows that walk down one tree. At each level they are in the order of their nodes; a
+// node's rows are sent on before the next node is read, so that they stay in the first-level
 // cache.
-// `with_nodes` says whether the nodes are asked for.
+// `with_nodes`: whether the nodes are requested.
 template <class T, bool with_nodes>
 class Walk {
  public:
@@ -131,7 +131,7 @@ class Walk {
 
   // Sends the rows of a node on, those that go left first; returns where the others begin. Which
   // way a row goes is as good as random, so every row is written to both sides, and the ends move:
-  // a wrong guess would cost more.
+  // a mispredicted branch would cost more.
   Index split(const Group& here) {
     const T* routes = products(here.level) + kRoute * capacity_;
     const Index* rows = order(here.level);
@@ -170,7 +170,7 @@ void in_walks(const Rows<T>& rows, Range range, const TreeShape& shape, Action a
 
 // Scores of a range of rows by trees with hard routing, (rows, n_trees · n_columns): one path
 // per row and tree. Returns whether the rows are finite and their products do not overflow: that
-// is looked at on the way, while they are in the cache.
+// is checked on the way, while they are in the cache.
 template <class T>
 bool tree_scores(const Rows<T>& rows, Range range, const TreeShape& shape, const T* nodes,
                  Index n_trees, T* out) {

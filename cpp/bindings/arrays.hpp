@@ -9,6 +9,7 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "rows.hpp"
@@ -142,16 +143,28 @@ nb::class_<Kernel<T>> kernel_class(nb::module_& m, const char* name) {
   return nb::class_<Kernel<T>>(m, full_name.c_str());
 }
 
-// A function that makes an object which points into the arguments: they live as long as it does.
-template <class Make, class... Names, std::size_t... i>
-void def_keeping(nb::module_& m, const char* name, Make make, std::index_sequence<i...>,
-                 const Names&... names) {
-  m.def(name, make, names..., nb::keep_alive<0, i + 1>()...);
+// The names of a function's arguments.
+template <class... Names>
+auto args(const Names&... names) {
+  return std::make_tuple(names...);
 }
 
-template <class Make, class... Names>
-void def_maker(nb::module_& m, const char* name, Make make, const Names&... names) {
-  def_keeping(m, name, make, std::make_index_sequence<sizeof...(Names)>(), names...);
+// A method of a class, or a function of a module.
+template <class Scope, class Names, class Function>
+void def(Scope& scope, const char* name, const Names& names, Function function) {
+  std::apply([&](const auto&... each) { scope.def(name, function, each...); }, names);
+}
+
+template <class Names, class Make, std::size_t... i>
+void def_keeping(nb::module_& m, const char* name, const Names& names, Make make,
+                 std::index_sequence<i...>) {
+  m.def(name, make, std::get<i>(names)..., nb::keep_alive<0, i + 1>()...);
+}
+
+// A function that makes an object which points into the arguments: they live as long as it does.
+template <class Names, class Make>
+void def_maker(nb::module_& m, const char* name, const Names& names, Make make) {
+  def_keeping(m, name, names, make, std::make_index_sequence<std::tuple_size_v<Names>>());
 }
 
 }  // namespace hyperlocal::bindings

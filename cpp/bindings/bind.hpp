@@ -5,7 +5,7 @@
 
 namespace hyperlocal::bindings {
 
-// Enumerations and options, which know no precision.
+// Enumerations and options, which are the same for both precisions.
 void bind_options(nanobind::module_& m);
 
 template <class T>

@@ -26,44 +26,40 @@ void require_exponent(double q) {
 
 template <class T>
 void bind_latent(nb::module_& m) {
-  kernel_class<LatentProblem, T>(m, "LatentProblem")
-      .def(
-          "epoch",
-          [](const LatentProblem<T>& problem, Array<T, 3> weights, Array<const T, 3> held,
-             double step, double first_visit, double n_visits, Vector<const Index> order,
-             std::uint64_t seed) {
-            const auto shape = checked_latent(weights, problem.n_models);
-            require_shape("weights", weights, problem.rows.width() + 1, any_size, any_size);
-            require_size("classes of weights", shape.n_classes, 2);
-            require_same_shape("held", held, weights);
-            require_indices_at("target", problem.target, problem.rows.n_rows(), shape.n_classes);
-            const Visits visits = checked_visits(order, problem.rows.n_rows());
-            nb::gil_scoped_release release;
-            return latent_epoch(problem, shape, {step, first_visit, n_visits}, visits, seed,
-                                held.data(), weights.data());
-          },
-          "weights"_array, "held"_array, "step"_a, "first_visit"_a, "n_visits"_a, "order"_array,
-          "seed"_a);
-  def_maker(
-      m, "latent_problem",
-      [](const Rows<T>& rows, Vector<const Column> target, Vector<const T> costs, Index n_models,
-         double q, double alpha) {
-        require_exponent(q);
-        require_shape("target", target, rows.n_rows());
-        require_shape("costs", costs, rows.n_rows());
-        return LatentProblem<T>{rows, target.data(), costs.data(), n_models, {q}, alpha};
-      },
-      "rows"_a, "target"_array, "costs"_array, "n_models"_a, "q"_a, "alpha"_a);
-  m.def(
-      "latent_scores",
+  auto problem_class = kernel_class<LatentProblem, T>(m, "LatentProblem");
+  def(problem_class, "epoch",
+      args("weights"_array, "held"_array, "step"_a, "first_visit"_a, "n_visits"_a, "order"_array,
+           "seed"_a),
+      [](const LatentProblem<T>& problem, Array<T, 3> weights, Array<const T, 3> held, double step,
+         double first_visit, double n_visits, Vector<const Index> order, std::uint64_t seed) {
+        const auto shape = checked_latent(weights, problem.n_models);
+        require_shape("weights", weights, problem.rows.width() + 1, any_size, any_size);
+        require_size("classes of weights", shape.n_classes, 2);
+        require_same_shape("held", held, weights);
+        require_indices_at("target", problem.target, problem.rows.n_rows(), shape.n_classes);
+        const Visits visits = checked_visits(order, problem.rows.n_rows());
+        nb::gil_scoped_release release;
+        return latent_epoch(problem, shape, {step, first_visit, n_visits}, visits, seed,
+                            held.data(), weights.data());
+      });
+  def_maker(m, "latent_problem",
+            args("rows"_a, "target"_array, "costs"_array, "n_models"_a, "q"_a, "alpha"_a),
+            [](const Rows<T>& rows, Vector<const Column> target, Vector<const T> costs,
+               Index n_models, double q, double alpha) {
+              require_exponent(q);
+              require_shape("target", target, rows.n_rows());
+              require_shape("costs", costs, rows.n_rows());
+              return LatentProblem<T>{rows, target.data(), costs.data(), n_models, {q}, alpha};
+            });
+  def(m, "latent_scores",
+      args("products"_array, "n_models"_a, "q"_a, "make_gates"_a, "scores"_array),
       [](Array<T, 3> products, Index n_models, double q, bool make_gates, Matrix<T> scores) {
         const auto shape = checked_latent(products, n_models);
         require_exponent(q);
         require_shape("scores", scores, size(products, 0), shape.n_classes);
         nb::gil_scoped_release release;
         latent_scores(products.data(), size(products, 0), shape, {q}, make_gates, scores.data());
-      },
-      "products"_array, "n_models"_a, "q"_a, "make_gates"_a, "scores"_array);
+      });
 }
 
 HYPERLOCAL_BOTH_PRECISIONS(bind_latent);

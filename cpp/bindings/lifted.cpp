@@ -9,80 +9,71 @@ namespace hyperlocal::bindings {
 template <class T>
 void bind_lifted(nb::module_& m) {
   using Kernel = Lifted<T>;
-  kernel_class<Lifted, T>(m, "Lifted")
-      .def(
-          "scores",
-          [](const Kernel& lifted, Index begin, Index end, Array<const T, 3> weights,
-             Matrix<T> out) {
-            const Range range = checked_range("begin, end", lifted.n_rows(), begin, end);
-            const Index n_columns = size(weights, 1);
-            require_shape("weights", weights, lifted.n_anchors(), any_size, lifted.block_width());
-            require_shape("out", out, range.size(), n_columns);
-            nb::gil_scoped_release release;
-            lifted_scores(lifted, range, weights.data(), n_columns, out.data());
-          },
-          "begin"_a, "end"_a, "weights"_array, "out"_array)
-      .def(
-          "add",
-          [](const Kernel& lifted, Matrix<const T> steps, Array<T, 3> weights, Index column_begin,
-             Index column_end) {
-            const Index n_columns = size(weights, 1);
-            require_shape("weights", weights, lifted.n_anchors(), any_size, lifted.block_width());
-            require_shape("steps", steps, lifted.n_rows(), n_columns);
-            const Range columns =
-                checked_range("column_begin, column_end", n_columns, column_begin, column_end);
-            nb::gil_scoped_release release;
-            lifted_add(lifted, steps.data(), weights.data(), n_columns, columns);
-          },
-          "steps"_array, "weights"_array, "column_begin"_a, "column_end"_a)
-      .def(
-          "squared_norms",
-          [](const Kernel& lifted, Index begin, Index end, Vector<T> out) {
-            const Range range = checked_range("begin, end", lifted.n_rows(), begin, end);
-            require_shape("out", out, range.size());
-            nb::gil_scoped_release release;
-            lifted_squared_norms(lifted, range, out.data());
-          },
-          "begin"_a, "end"_a, "out"_array)
-      .def(
-          "group_by_anchor",
-          [](const Kernel& lifted, Index begin, Index end, Vector<Index> starts, Vector<Index> rows,
-             Vector<Index> places) {
-            const Range range = checked_range("begin, end", lifted.n_rows(), begin, end);
-            const Index n_pairs = range.size() * lifted.codes().k;
-            require_shape("starts", starts, lifted.n_anchors() + 1);
-            require_shape("rows", rows, n_pairs);
-            require_shape("places", places, n_pairs);
-            nb::gil_scoped_release release;
-            group_by_anchor(lifted, range, starts.data(), rows.data(), places.data());
-          },
-          "begin"_a, "end"_a, "starts"_array, "rows"_array, "places"_array)
-      .def(
-          "combine",
-          [](const Kernel& lifted, Index begin, Index end, Vector<const Index> places,
-             Matrix<const T> partial, Matrix<T> out) {
-            const Range range = checked_range("begin, end", lifted.n_rows(), begin, end);
-            const Index n_columns = size(partial, 1);
-            require_shape("places", places, range.size() * lifted.codes().k);
-            require_shape("out", out, range.size(), n_columns);
-            require_indices("places", places, size(partial, 0), -1);
-            nb::gil_scoped_release release;
-            combine_partial_scores(lifted.codes(), range, places.data(), partial.data(), n_columns,
-                                   out.data());
-          },
-          "begin"_a, "end"_a, "places"_array, "partial"_array, "out"_array);
-  def_maker(
-      m, "lifted",
-      [](const Rows<T>& rows, Matrix<const Column> anchors, Matrix<const T> weights,
-         Index n_anchors, T bias, bool shared_bias) {
-        require_size("n_anchors", n_anchors);
-        require_shape("anchors", anchors, rows.n_rows(), any_size);
-        require_shape("weights", weights, rows.n_rows(), size(anchors, 1));
-        require_indices("anchors", anchors, n_anchors);
-        const Codes<T> codes{anchors.data(), weights.data(), size(anchors, 1)};
-        return Kernel(rows, codes, n_anchors, bias, shared_bias);
-      },
-      "rows"_a, "anchors"_array, "weights"_array, "n_anchors"_a, "bias"_a, "shared_bias"_a = false);
+  auto lifted_class = kernel_class<Lifted, T>(m, "Lifted");
+  def(lifted_class, "scores", args("begin"_a, "end"_a, "weights"_array, "out"_array),
+      [](const Kernel& lifted, Index begin, Index end, Array<const T, 3> weights, Matrix<T> out) {
+        const Range range = checked_range("begin, end", lifted.n_rows(), begin, end);
+        const Index n_columns = size(weights, 1);
+        require_shape("weights", weights, lifted.n_anchors(), any_size, lifted.block_width());
+        require_shape("out", out, range.size(), n_columns);
+        nb::gil_scoped_release release;
+        lifted_scores(lifted, range, weights.data(), n_columns, out.data());
+      });
+  def(lifted_class, "add", args("steps"_array, "weights"_array, "column_begin"_a, "column_end"_a),
+      [](const Kernel& lifted, Matrix<const T> steps, Array<T, 3> weights, Index column_begin,
+         Index column_end) {
+        const Index n_columns = size(weights, 1);
+        require_shape("weights", weights, lifted.n_anchors(), any_size, lifted.block_width());
+        require_shape("steps", steps, lifted.n_rows(), n_columns);
+        const Range columns =
+            checked_range("column_begin, column_end", n_columns, column_begin, column_end);
+        nb::gil_scoped_release release;
+        lifted_add(lifted, steps.data(), weights.data(), n_columns, columns);
+      });
+  def(lifted_class, "squared_norms", args("begin"_a, "end"_a, "out"_array),
+      [](const Kernel& lifted, Index begin, Index end, Vector<T> out) {
+        const Range range = checked_range("begin, end", lifted.n_rows(), begin, end);
+        require_shape("out", out, range.size());
+        nb::gil_scoped_release release;
+        lifted_squared_norms(lifted, range, out.data());
+      });
+  def(lifted_class, "group_by_anchor",
+      args("begin"_a, "end"_a, "starts"_array, "rows"_array, "places"_array),
+      [](const Kernel& lifted, Index begin, Index end, Vector<Index> starts, Vector<Index> rows,
+         Vector<Index> places) {
+        const Range range = checked_range("begin, end", lifted.n_rows(), begin, end);
+        const Index n_pairs = range.size() * lifted.codes().k;
+        require_shape("starts", starts, lifted.n_anchors() + 1);
+        require_shape("rows", rows, n_pairs);
+        require_shape("places", places, n_pairs);
+        nb::gil_scoped_release release;
+        group_by_anchor(lifted, range, starts.data(), rows.data(), places.data());
+      });
+  def(lifted_class, "combine",
+      args("begin"_a, "end"_a, "places"_array, "partial"_array, "out"_array),
+      [](const Kernel& lifted, Index begin, Index end, Vector<const Index> places,
+         Matrix<const T> partial, Matrix<T> out) {
+        const Range range = checked_range("begin, end", lifted.n_rows(), begin, end);
+        const Index n_columns = size(partial, 1);
+        require_shape("places", places, range.size() * lifted.codes().k);
+        require_shape("out", out, range.size(), n_columns);
+        require_indices("places", places, size(partial, 0), -1);
+        nb::gil_scoped_release release;
+        combine_partial_scores(lifted.codes(), range, places.data(), partial.data(), n_columns,
+                               out.data());
+      });
+  def_maker(m, "lifted",
+            args("rows"_a, "anchors"_array, "weights"_array, "n_anchors"_a, "bias"_a,
+                 "shared_bias"_a = false),
+            [](const Rows<T>& rows, Matrix<const Column> anchors, Matrix<const T> weights,
+               Index n_anchors, T bias, bool shared_bias) {
+              require_size("n_anchors", n_anchors);
+              require_shape("anchors", anchors, rows.n_rows(), any_size);
+              require_shape("weights", weights, rows.n_rows(), size(anchors, 1));
+              require_indices("anchors", anchors, n_anchors);
+              const Codes<T> codes{anchors.data(), weights.data(), size(anchors, 1)};
+              return Kernel(rows, codes, n_anchors, bias, shared_bias);
+            });
 }
 
 HYPERLOCAL_BOTH_PRECISIONS(bind_lifted);

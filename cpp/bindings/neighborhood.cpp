@@ -41,31 +41,30 @@ void require_columns(const Neighborhood<T>& data, const Matrix<const Column>& ne
 
 template <class T>
 void bind_makers(nb::module_& m) {
-  def_maker(
-      m, "neighborhood",
-      [](const Rows<T>& rows, Vector<const Column> target, Vector<const double> costs,
-         Index n_classes, const NeighborhoodOptions& options) {
-        require_options(options);
-        require_size("n_classes", n_classes, 2);
-        require_shape("target", target, rows.n_rows());
-        require_shape("costs", costs, rows.n_rows());
-        require_indices("target", target, n_classes);
-        for (Index i = 0; i < size(costs); ++i) require_positive("costs", costs.data()[i]);
-        return Neighborhood<T>{rows, target.data(), costs.data(), n_classes, options};
-      },
-      "rows"_a, "target"_array, "costs"_array, "n_classes"_a, "options"_a);
-  def_maker(
-      m, "support_vectors",
-      [](Vector<const Index> starts, Vector<const Column> rows, Vector<const T> beta) {
-        const Index n_centers = size(starts) - 1;
-        require_size("starts", size(starts));
-        require_starts("starts", starts, n_centers, size(rows));
-        return SupportVectors<T>{n_centers,     size(rows),  size(beta),
-                                 starts.data(), rows.data(), beta.data()};
-      },
-      "starts"_array, "rows"_array, "beta"_array);
+  def_maker(m, "neighborhood",
+            args("rows"_a, "target"_array, "costs"_array, "n_classes"_a, "options"_a),
+            [](const Rows<T>& rows, Vector<const Column> target, Vector<const double> costs,
+               Index n_classes, const NeighborhoodOptions& options) {
+              require_options(options);
+              require_size("n_classes", n_classes, 2);
+              require_shape("target", target, rows.n_rows());
+              require_shape("costs", costs, rows.n_rows());
+              require_indices("target", target, n_classes);
+              for (Index i = 0; i < size(costs); ++i) require_positive("costs", costs.data()[i]);
+              return Neighborhood<T>{rows, target.data(), costs.data(), n_classes, options};
+            });
+  def_maker(m, "support_vectors", args("starts"_array, "rows"_array, "beta"_array),
+            [](Vector<const Index> starts, Vector<const Column> rows, Vector<const T> beta) {
+              const Index n_centers = size(starts) - 1;
+              require_size("starts", size(starts));
+              require_starts("starts", starts, n_centers, size(rows));
+              return SupportVectors<T>{n_centers,     size(rows),  size(beta),
+                                       starts.data(), rows.data(), beta.data()};
+            });
   def_maker(
       m, "cached_svms",
+      args("neighborhood"_a, "nearest"_array, "scales"_array, "starts"_array, "classes"_array,
+           "bias"_array, "support"_a),
       [](const Neighborhood<T>& data, Vector<const Column> nearest, Vector<const double> scales,
          Vector<const Index> starts, Vector<const Column> classes, Vector<const double> bias,
          const SupportVectors<T>& support) {
@@ -84,76 +83,68 @@ void bind_makers(nb::module_& m) {
         require(models.beta_starts[n] == support.n_beta,
                 "beta of support must have one number per column and support vector");
         return models;
-      },
-      "neighborhood"_a, "nearest"_array, "scales"_array, "starts"_array, "classes"_array,
-      "bias"_array, "support"_a);
+      });
 }
 
 }  // namespace
 
 template <class T>
 void bind_neighborhood(nb::module_& m) {
-  kernel_class<Neighborhood, T>(m, "Neighborhood")
-      .def(
-          "scores",
-          [](const Neighborhood<T>& data, const Rows<T>& queries, Index begin, Index end,
-             Matrix<const Column> neighbors, Matrix<const T> distances,
-             std::optional<Matrix<const std::uint8_t>> in_question, Matrix<T> out) {
-            const Range range = checked_range("begin, end", queries.n_rows(), begin, end);
-            const Index n = range.size(), k = size(neighbors, 1);
-            require_alike("queries", queries, data.rows);
-            require_neighbors(data, neighbors, n);
-            require_shape("distances", distances, n, k);
-            require_shape("out", out, n, data.n_columns());
-            if (in_question) require_shape("in_question", *in_question, n, data.n_classes);
-            const auto* flags = in_question ? in_question->data() : nullptr;
-            nb::gil_scoped_release release;
-            return neighborhood_scores(data, queries, range,
-                                       {k, neighbors.data(), distances.data()}, flags, out.data());
-          },
-          "queries"_a, "begin"_a, "end"_a, "neighbors"_array, "distances"_array,
-          "in_question"_array.none(), "out"_array)
-      .def(
-          "gram_scores",
-          [](const Neighborhood<T>& data, Matrix<const Column> neighbors,
-             Array<const double, 3> grams, Matrix<T> out) {
-            const Index n = size(neighbors, 0), k = size(neighbors, 1);
-            require_neighbors(data, neighbors, n);
-            require_shape("grams", grams, n, k + 1, k + 1);
-            require_shape("out", out, n, data.n_columns());
-            nb::gil_scoped_release release;
-            return gram_scores(data, n, neighbors.data(), grams.data(), k, out.data());
-          },
-          "neighbors"_array, "grams"_array, "out"_array)
-      .def(
-          "train",
-          [](const Neighborhood<T>& data, const Rows<T>& centers, Index begin, Index end,
-             Matrix<const Column> neighbors, const TrainedSvms& models) {
-            const Range range = checked_range("begin, end", centers.n_rows(), begin, end);
-            require_alike("centers", centers, data.rows);
-            require_neighbors(data, neighbors, range.size());
-            require(models.n_centers == range.size(), "models must have one scale per center");
-            require(models.k == size(neighbors, 1), "models must have one beta per neighbor");
-            require_columns(data, neighbors, models);
-            nb::gil_scoped_release release;
-            return train_neighborhoods(data, centers, range, neighbors.data(), models);
-          },
-          "centers"_a, "begin"_a, "end"_a, "neighbors"_array, "models"_a);
+  auto neighborhood_class = kernel_class<Neighborhood, T>(m, "Neighborhood");
+  def(neighborhood_class, "scores",
+      args("queries"_a, "begin"_a, "end"_a, "neighbors"_array, "distances"_array,
+           "in_question"_array.none(), "out"_array),
+      [](const Neighborhood<T>& data, const Rows<T>& queries, Index begin, Index end,
+         Matrix<const Column> neighbors, Matrix<const T> distances,
+         std::optional<Matrix<const std::uint8_t>> in_question, Matrix<T> out) {
+        const Range range = checked_range("begin, end", queries.n_rows(), begin, end);
+        const Index n = range.size(), k = size(neighbors, 1);
+        require_alike("queries", queries, data.rows);
+        require_neighbors(data, neighbors, n);
+        require_shape("distances", distances, n, k);
+        require_shape("out", out, n, data.n_columns());
+        if (in_question) require_shape("in_question", *in_question, n, data.n_classes);
+        const auto* flags = in_question ? in_question->data() : nullptr;
+        nb::gil_scoped_release release;
+        return neighborhood_scores(data, queries, range, {k, neighbors.data(), distances.data()},
+                                   flags, out.data());
+      });
+  def(neighborhood_class, "gram_scores", args("neighbors"_array, "grams"_array, "out"_array),
+      [](const Neighborhood<T>& data, Matrix<const Column> neighbors, Array<const double, 3> grams,
+         Matrix<T> out) {
+        const Index n = size(neighbors, 0), k = size(neighbors, 1);
+        require_neighbors(data, neighbors, n);
+        require_shape("grams", grams, n, k + 1, k + 1);
+        require_shape("out", out, n, data.n_columns());
+        nb::gil_scoped_release release;
+        return gram_scores(data, n, neighbors.data(), grams.data(), k, out.data());
+      });
+  def(neighborhood_class, "train",
+      args("centers"_a, "begin"_a, "end"_a, "neighbors"_array, "models"_a),
+      [](const Neighborhood<T>& data, const Rows<T>& centers, Index begin, Index end,
+         Matrix<const Column> neighbors, const TrainedSvms& models) {
+        const Range range = checked_range("begin, end", centers.n_rows(), begin, end);
+        require_alike("centers", centers, data.rows);
+        require_neighbors(data, neighbors, range.size());
+        require(models.n_centers == range.size(), "models must have one scale per center");
+        require(models.k == size(neighbors, 1), "models must have one beta per neighbor");
+        require_columns(data, neighbors, models);
+        nb::gil_scoped_release release;
+        return train_neighborhoods(data, centers, range, neighbors.data(), models);
+      });
   kernel_class<SupportVectors, T>(m, "SupportVectors");
-  kernel_class<CachedSvms, T>(m, "CachedSvms")
-      .def(
-          "scores",
-          [](const CachedSvms<T>& models, const Rows<T>& queries, Index begin, Index end,
-             Vector<const Column> centers, Matrix<T> out) {
-            const Range range = checked_range("begin, end", queries.n_rows(), begin, end);
-            require_alike("queries", queries, models.neighborhood.rows);
-            require_shape("out", out, range.size(), models.neighborhood.n_columns());
-            require_shape("centers", centers, range.size());
-            require_indices("centers", centers, models.n_centers);
-            nb::gil_scoped_release release;
-            cached_scores(models, queries, range, centers.data(), out.data());
-          },
-          "queries"_a, "begin"_a, "end"_a, "centers"_array, "out"_array);
+  auto cached_class = kernel_class<CachedSvms, T>(m, "CachedSvms");
+  def(cached_class, "scores", args("queries"_a, "begin"_a, "end"_a, "centers"_array, "out"_array),
+      [](const CachedSvms<T>& models, const Rows<T>& queries, Index begin, Index end,
+         Vector<const Column> centers, Matrix<T> out) {
+        const Range range = checked_range("begin, end", queries.n_rows(), begin, end);
+        require_alike("queries", queries, models.neighborhood.rows);
+        require_shape("out", out, range.size(), models.neighborhood.n_columns());
+        require_shape("centers", centers, range.size());
+        require_indices("centers", centers, models.n_centers);
+        nb::gil_scoped_release release;
+        cached_scores(models, queries, range, centers.data(), out.data());
+      });
   bind_makers<T>(m);
 }
 

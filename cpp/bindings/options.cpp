@@ -60,31 +60,28 @@ void bind_settings(nb::module_& m) {
 // Arrays that are float64 for either precision of the rows.
 void bind_arrays(nb::module_& m) {
   nb::class_<AnchorMotion>(m, "AnchorMotion");
-  def_maker(
-      m, "anchor_motion",
-      [](Matrix<double> momentum, Vector<double> spread, Vector<const double> rates,
-         Index n_moves) {
-        require_shape("spread", spread, size(momentum, 0));
-        require(n_moves >= 0, "n_moves must not be negative");
-        return AnchorMotion{momentum.data(),   spread.data(),     rates.data(), n_moves,
-                            size(momentum, 0), size(momentum, 1), size(rates)};
-      },
-      "momentum"_array, "spread"_array, "rates"_array, "n_moves"_a);
+  def_maker(m, "anchor_motion", args("momentum"_array, "spread"_array, "rates"_array, "n_moves"_a),
+            [](Matrix<double> momentum, Vector<double> spread, Vector<const double> rates,
+               Index n_moves) {
+              require_shape("spread", spread, size(momentum, 0));
+              require(n_moves >= 0, "n_moves must not be negative");
+              return AnchorMotion{momentum.data(),   spread.data(),     rates.data(), n_moves,
+                                  size(momentum, 0), size(momentum, 1), size(rates)};
+            });
   nb::class_<TrainedSvms>(m, "TrainedSvms");
-  def_maker(
-      m, "trained_svms",
-      [](Vector<const double> scales, Vector<const Index> starts, Vector<Column> classes,
-         Matrix<double> beta, Vector<double> bias) {
-        const Index n = size(scales), n_columns = size(classes), k = size(beta, 1);
-        require_starts("starts", starts, n, n_columns);
-        require_shape("beta", beta, n_columns, k);
-        require_shape("bias", bias, n_columns);
-        return TrainedSvms{starts.data(), classes.data(),
-                           beta.data(),   bias.data(),
-                           scales.data(), n,
-                           n_columns,     k};
-      },
-      "scales"_array, "starts"_array, "classes"_array, "beta"_array, "bias"_array);
+  def_maker(m, "trained_svms",
+            args("scales"_array, "starts"_array, "classes"_array, "beta"_array, "bias"_array),
+            [](Vector<const double> scales, Vector<const Index> starts, Vector<Column> classes,
+               Matrix<double> beta, Vector<double> bias) {
+              const Index n = size(scales), n_columns = size(classes), k = size(beta, 1);
+              require_starts("starts", starts, n, n_columns);
+              require_shape("beta", beta, n_columns, k);
+              require_shape("bias", bias, n_columns);
+              return TrainedSvms{starts.data(), classes.data(),
+                                 beta.data(),   bias.data(),
+                                 scales.data(), n,
+                                 n_columns,     k};
+            });
 }
 
 }  // namespace

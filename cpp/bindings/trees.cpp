@@ -34,50 +34,46 @@ std::tuple<double, double, double> as_tuple(const TreeReport& report) {
 
 template <class T>
 void bind_training(nb::module_& m) {
-  kernel_class<TreeProblem, T>(m, "TreeProblem")
-      .def(
-          "epoch",
-          [](const TreeProblem<T>& problem, Array<T, 3> nodes, Array<T, 3> mean, Array<T, 3> square,
-             Index first_column, const Routing& routing, Vector<const double> rates,
-             Vector<const Index> order) {
-            const auto shape = checked_tree(problem.rows, nodes, problem.depth);
-            const Visits visits = checked_visits(order, problem.rows.n_rows());
-            require_same_shape("mean", mean, nodes);
-            require_same_shape("square", square, nodes);
-            require_size("first_column", first_column, 0);
-            require_shape("rates", rates, n_batches(visits.size, detail::tree_batch));
-            nb::gil_scoped_release release;
-            return as_tuple(tree_epoch(problem, {shape, nodes.data(), mean.data(), square.data()},
-                                       first_column, routing, rates.data(), visits));
-          },
-          "nodes"_array, "mean"_array, "square"_array, "first_column"_a, "routing"_a, "rates"_array,
-          "order"_array)
-      .def(
-          "gradient",
-          [](const TreeProblem<T>& problem, Array<const T, 3> nodes, Index first_column,
-             const Routing& routing, Vector<const Index> order, Array<T, 3> gradient,
-             Matrix<T> scores) {
-            const auto shape = checked_tree(problem.rows, nodes, problem.depth);
-            const Visits visits = checked_visits(order, problem.rows.n_rows());
-            require_same_shape("gradient", gradient, nodes);
-            require_size("first_column", first_column, 0);
-            require_between("rows in order", visits.size, Index(0), detail::tree_batch);
-            require_shape("scores", scores, visits.size, shape.n_columns);
-            nb::gil_scoped_release release;
-            return as_tuple(tree_gradient(problem, shape, nodes.data(), first_column, routing,
-                                          visits, gradient.data(), scores.data()));
-          },
-          "nodes"_array, "first_column"_a, "routing"_a, "order"_array, "gradient"_array,
-          "scores"_array);
-  def_maker(
-      m, "tree_problem",
-      [](const Rows<T>& rows, Vector<const Column> target, Vector<const T> costs, Index depth,
-         double alpha) {
-        require_shape("target", target, rows.n_rows());
-        require_shape("costs", costs, rows.n_rows());
-        return TreeProblem<T>{rows, target.data(), costs.data(), depth, alpha};
-      },
-      "rows"_a, "target"_array, "costs"_array, "depth"_a, "alpha"_a);
+  auto problem_class = kernel_class<TreeProblem, T>(m, "TreeProblem");
+  def(problem_class, "epoch",
+      args("nodes"_array, "mean"_array, "square"_array, "first_column"_a, "routing"_a,
+           "rates"_array, "order"_array),
+      [](const TreeProblem<T>& problem, Array<T, 3> nodes, Array<T, 3> mean, Array<T, 3> square,
+         Index first_column, const Routing& routing, Vector<const double> rates,
+         Vector<const Index> order) {
+        const auto shape = checked_tree(problem.rows, nodes, problem.depth);
+        const Visits visits = checked_visits(order, problem.rows.n_rows());
+        require_same_shape("mean", mean, nodes);
+        require_same_shape("square", square, nodes);
+        require_size("first_column", first_column, 0);
+        require_shape("rates", rates, n_batches(visits.size, detail::tree_batch));
+        nb::gil_scoped_release release;
+        return as_tuple(tree_epoch(problem, {shape, nodes.data(), mean.data(), square.data()},
+                                   first_column, routing, rates.data(), visits));
+      });
+  def(problem_class, "gradient",
+      args("nodes"_array, "first_column"_a, "routing"_a, "order"_array, "gradient"_array,
+           "scores"_array),
+      [](const TreeProblem<T>& problem, Array<const T, 3> nodes, Index first_column,
+         const Routing& routing, Vector<const Index> order, Array<T, 3> gradient,
+         Matrix<T> scores) {
+        const auto shape = checked_tree(problem.rows, nodes, problem.depth);
+        const Visits visits = checked_visits(order, problem.rows.n_rows());
+        require_same_shape("gradient", gradient, nodes);
+        require_size("first_column", first_column, 0);
+        require_between("rows in order", visits.size, Index(0), detail::tree_batch);
+        require_shape("scores", scores, visits.size, shape.n_columns);
+        nb::gil_scoped_release release;
+        return as_tuple(tree_gradient(problem, shape, nodes.data(), first_column, routing, visits,
+                                      gradient.data(), scores.data()));
+      });
+  def_maker(m, "tree_problem", args("rows"_a, "target"_array, "costs"_array, "depth"_a, "alpha"_a),
+            [](const Rows<T>& rows, Vector<const Column> target, Vector<const T> costs, Index depth,
+               double alpha) {
+              require_shape("target", target, rows.n_rows());
+              require_shape("costs", costs, rows.n_rows());
+              return TreeProblem<T>{rows, target.data(), costs.data(), depth, alpha};
+            });
 }
 
 }  // namespace
@@ -85,8 +81,7 @@ void bind_training(nb::module_& m) {
 template <class T>
 void bind_trees(nb::module_& m) {
   bind_training<T>(m);
-  m.def(
-      "tree_scores",
+  def(m, "tree_scores", args("rows"_a, "begin"_a, "end"_a, "nodes"_array, "depth"_a, "out"_array),
       [](const Rows<T>& rows, Index begin, Index end, Array<const T, 4> nodes, Index depth,
          Matrix<T> out) {
         const Range range = checked_range("begin, end", rows.n_rows(), begin, end);
@@ -96,10 +91,9 @@ void bind_trees(nb::module_& m) {
         require_shape("out", out, range.size(), size(nodes, 0) * shape.n_columns);
         nb::gil_scoped_release release;
         return tree_scores(rows, range, shape, nodes.data(), size(nodes, 0), out.data());
-      },
-      "rows"_a, "begin"_a, "end"_a, "nodes"_array, "depth"_a, "out"_array);
-  m.def(
-      "tree_paths",
+      });
+  def(m, "tree_paths",
+      args("rows"_a, "begin"_a, "end"_a, "nodes"_array, "depth"_a, "path"_array, "gates"_array),
       [](const Rows<T>& rows, Index begin, Index end, Array<const T, 3> nodes, Index depth,
          Matrix<Column> path, Matrix<T> gates) {
         const Range range = checked_range("begin, end", rows.n_rows(), begin, end);
@@ -108,8 +102,7 @@ void bind_trees(nb::module_& m) {
         require_shape("gates", gates, range.size(), depth + 1);
         nb::gil_scoped_release release;
         tree_paths(rows, range, shape, nodes.data(), path.data(), gates.data());
-      },
-      "rows"_a, "begin"_a, "end"_a, "nodes"_array, "depth"_a, "path"_array, "gates"_array);
+      });
 }
 
 HYPERLOCAL_BOTH_PRECISIONS(bind_trees);
