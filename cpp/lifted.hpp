@@ -5,9 +5,10 @@
 //     Σ_j γ_j (w_j · φ) = φ · (Σ_j γ_j w_j),
 // which needs one horizontal sum per class instead of k.
 //
-// Biases come in two schemes. Local: each anchor has its own, the lifted row is γ ⊗ [φ; B]. Shared:
-// there is one for all anchors, whatever the codes; the lifted row is [γ ⊗ φ; B]. Its weight is
-// stored in the bias slot of anchor 0, and those of the other anchors stay zero.
+// Intercepts are of two kinds, and either may be absent (its constant is zero). Local ones: B is a
+// feature of every anchor's model. A global one: the lifted row is [γ ⊗ [φ; B]; O], and O does not
+// depend on the gate. Its weight has a block of its own after those of the anchors, of which only
+// the last number is used.
 #pragma once
 
 #include <cassert>
@@ -31,16 +32,14 @@ struct Codes {
 template <class T>
 class Lifted {
  public:
-  Lifted(const Rows<T>& rows, const Codes<T>& codes, Index n_anchors, T bias, bool shared_bias)
-      : rows_(rows),
-        codes_(codes),
-        n_anchors_(n_anchors),
-        bias_(shared_bias ? T(0) : bias),
-        shared_(shared_bias ? bias : T(0)) {}
+  Lifted(const Rows<T>& rows, const Codes<T>& codes, Index n_anchors, T bias, T offset)
+      : rows_(rows), codes_(codes), n_anchors_(n_anchors), bias_(bias), offset_(offset) {}
 
   const Rows<T>& rows() const { return rows_; }
   const Codes<T>& codes() const { return codes_; }
   Index n_anchors() const { return n_anchors_; }
+  // Blocks of weights: one per anchor, and one for the global intercept.
+  Index n_blocks() const { return n_anchors_ + (offset_ == 0 ? 0 : 1); }
   Index n_rows() const { return rows_.n_rows(); }
   Index block_width() const { return rows_.width() + 1; }
   HYPERLOCAL_INLINE RowView<T> fetch(Index row, RowBuffer<T>& buffer) const {
@@ -52,7 +51,7 @@ class Lifted {
     prefetch(codes_.weights_of(row));
   }
 
-  // lifted_i · W_c = Σ_j γ_ij (W_jc · [φ_i; B]); a shared bias is added once.
+  // lifted_i · W_c = Σ_j γ_ij (W_jc · [φ_i; B]) + O W_mc.
   HYPERLOCAL_INLINE T dot(Index row, const RowView<T>& x, const T* weights, Index n_classes,
                           Index cls) const {
     return dot(row, x, codes_.weights_of(row), weights, n_classes, cls);
@@ -62,7 +61,7 @@ class Lifted {
   HYPERLOCAL_INLINE T dot(Index row, const RowView<T>& x, const T* mix, const T* weights,
                           Index n_classes, Index cls) const {
     assert(0 <= row && row < n_rows() && 0 <= cls && cls < n_classes);
-    T sum = shared_ == 0 ? T(0) : shared_ * weights[shared_slot(cls)];
+    T sum = offset_ == 0 ? T(0) : offset_ * weights[offset_slot(n_classes, cls)];
     Index j = 0;
     for (; j + 8 <= codes_.k; j += 8) sum += dot_blocks<8>(row, j, x, mix, weights, n_classes, cls);
     for (; j + 4 <= codes_.k; j += 4) sum += dot_blocks<4>(row, j, x, mix, weights, n_classes, cls);
@@ -90,7 +89,7 @@ class Lifted {
                               Index cls) const {
     const T* mix = codes_.weights_of(row);
     add_blocks(row, x, [=](Index j) { return step * mix[j]; }, weights, n_classes, cls);
-    if (shared_ != 0) weights[shared_slot(cls)] += step * shared_;
+    if (offset_ != 0) weights[offset_slot(n_classes, cls)] += step * offset_;
   }
 
   // W_jc += scale(j) · [φ_i; B] for each anchor j of the row.
@@ -106,18 +105,20 @@ class Lifted {
     }
   }
 
-  // ‖lifted_i‖² = ‖γ_i‖² (‖φ_i‖² + B²), or ‖γ_i‖² ‖φ_i‖² + B² where the bias is shared.
+  // ‖lifted_i‖² = ‖γ_i‖² (‖φ_i‖² + B²) + O².
   double squared_norm(Index row, const RowView<T>& x) const {
     const T* mix = codes_.weights_of(row);
     double gate = 0;
     for (Index j = 0; j < codes_.k; ++j) gate += double(mix[j]) * double(mix[j]);
     return gate * (hyperlocal::squared_norm(x) + double(bias_) * double(bias_)) +
-           double(shared_) * double(shared_);
+           double(offset_) * double(offset_);
   }
 
  private:
-  // Where the shared bias of a class is stored.
-  Index shared_slot(Index cls) const { return (cls + 1) * block_width() - 1; }
+  // Where the weight of a class's global intercept is stored.
+  Index offset_slot(Index n_classes, Index cls) const {
+    return (n_anchors_ * n_classes + cls + 1) * block_width() - 1;
+  }
 
   // The share of anchors j … j+n-1 in `dot`.
   template <int n>
@@ -137,7 +138,7 @@ class Lifted {
   Codes<T> codes_;
   Index n_anchors_;
   T bias_;
-  T shared_;
+  T offset_;
 };
 
 // scores[i, c] = lifted_i · W_c for the rows in a range; `scores` starts at its first row.

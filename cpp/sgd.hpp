@@ -40,7 +40,7 @@ namespace detail {
 template <class T, class Action>
 void for_each_block(const SgdProblem<T>& problem, Range columns, Action action) {
   const Index width = problem.lifted.block_width();
-  for (Index anchor = 0; anchor < problem.lifted.n_anchors(); ++anchor)
+  for (Index anchor = 0; anchor < problem.lifted.n_blocks(); ++anchor)
     for (Index column = columns.begin; column < columns.end; ++column)
       action((anchor * problem.n_columns + column) * width, width);
 }

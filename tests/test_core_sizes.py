@@ -18,7 +18,7 @@ HUGE = 2**40  # more than an index of 32 bits holds
         ("csr", {"n_features": 2**62}),
         ("lifted", {"n_anchors": HUGE}),
         ("lifted", {"rows": lambda: _core.rows(zeros(0, D)), "anchors": ints(0, K),
-                    "weights": zeros(0, K), "n_anchors": 0, "shared_bias": True}),
+                    "weights": zeros(0, K), "n_anchors": 0, "offset": 1.0}),
         ("dual", {"n_columns": HUGE}),
         ("gate", {"beta": 1.0, "anchors": zeros(0, D), "neighbors": ints(N, 0),
                   "codes": zeros(N, 0)}),

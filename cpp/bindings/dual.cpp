@@ -34,7 +34,7 @@ void bind_makers(nb::module_& m) {
                Matrix<std::uint8_t> active, Matrix<const double> bounds) {
               const Lifted<T>& lifted = problem.lifted;
               const Index n = lifted.n_rows(), n_columns = problem.n_columns;
-              require_shape("weights", weights, lifted.n_anchors(), n_columns,
+              require_shape("weights", weights, lifted.n_blocks(), n_columns,
                             lifted.block_width());
               require_shape("alpha", alpha, n, n_columns);
               require_shape("active", active, n, n_columns);

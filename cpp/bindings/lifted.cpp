@@ -14,7 +14,7 @@ void bind_lifted(nb::module_& m) {
       [](const Kernel& lifted, Index begin, Index end, Array<const T, 3> weights, Matrix<T> out) {
         const Range range = checked_range("begin, end", lifted.n_rows(), begin, end);
         const Index n_columns = size(weights, 1);
-        require_shape("weights", weights, lifted.n_anchors(), any_size, lifted.block_width());
+        require_shape("weights", weights, lifted.n_blocks(), any_size, lifted.block_width());
         require_shape("out", out, range.size(), n_columns);
         nb::gil_scoped_release release;
         lifted_scores(lifted, range, weights.data(), n_columns, out.data());
@@ -23,7 +23,7 @@ void bind_lifted(nb::module_& m) {
       [](const Kernel& lifted, Matrix<const T> steps, Array<T, 3> weights, Index column_begin,
          Index column_end) {
         const Index n_columns = size(weights, 1);
-        require_shape("weights", weights, lifted.n_anchors(), any_size, lifted.block_width());
+        require_shape("weights", weights, lifted.n_blocks(), any_size, lifted.block_width());
         require_shape("steps", steps, lifted.n_rows(), n_columns);
         const Range columns =
             checked_range("column_begin, column_end", n_columns, column_begin, column_end);
@@ -64,15 +64,15 @@ void bind_lifted(nb::module_& m) {
       });
   def_maker(m, "lifted",
             args("rows"_a, "anchors"_array, "weights"_array, "n_anchors"_a, "bias"_a,
-                 "shared_bias"_a = false),
+                 "offset"_a = T(0)),
             [](const Rows<T>& rows, Matrix<const Column> anchors, Matrix<const T> weights,
-               Index n_anchors, T bias, bool shared_bias) {
+               Index n_anchors, T bias, T offset) {
               require_size("n_anchors", n_anchors);
               require_shape("anchors", anchors, rows.n_rows(), any_size);
               require_shape("weights", weights, rows.n_rows(), size(anchors, 1));
               require_indices("anchors", anchors, n_anchors);
               const Codes<T> codes{anchors.data(), weights.data(), size(anchors, 1)};
-              return Kernel(rows, codes, n_anchors, bias, shared_bias);
+              return Kernel(rows, codes, n_anchors, bias, offset);
             });
 }
 

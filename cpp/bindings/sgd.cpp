@@ -21,7 +21,7 @@ void bind_sgd(nb::module_& m) {
          Index column_begin, Index column_end, const MovingGate<T>* learned_gate) {
         const Lifted<T>& lifted = problem.lifted;
         const Index n_columns = problem.n_columns;
-        require_shape("weights", weights, lifted.n_anchors(), n_columns, lifted.block_width());
+        require_shape("weights", weights, lifted.n_blocks(), n_columns, lifted.block_width());
         if (average) require_same_shape("average", *average, weights);
         require_positive("skip", double(schedule.skip));
         require_positive("lambda_", schedule.lambda);

@@ -57,8 +57,8 @@ def test_codes_with_a_global_model():
 def test_weights_trained_with_smoothed_codes():
     """Plain codes with the weights changed back give the scores of smoothed codes."""
     rng, codes = np.random.default_rng(0), make_codes(20, 6, 3)
-    mixing, weights = rng.normal(size=(6, 6)), rng.normal(size=(6, 2, 5))
-    trained = code_matrix(smoothed(codes, mixing), 6).toarray() @ weights[:, 0, :-1]
-    plain = code_matrix(codes, 6) @ smoothed_weights(weights, mixing)[:, 0, :-1]
+    mixing, weights = rng.normal(size=(6, 6)), rng.normal(size=(7, 2, 5))
+    trained = code_matrix(smoothed(codes, mixing), 6).toarray() @ weights[:6, 0, :-1]
+    plain = code_matrix(codes, 6) @ smoothed_weights(weights, mixing)[:6, 0, :-1]
     np.testing.assert_allclose(plain, trained, atol=1e-12)
-    np.testing.assert_array_equal(smoothed_weights(weights, mixing)[..., -1], weights[..., -1])
+    np.testing.assert_array_equal(smoothed_weights(weights, mixing)[6], weights[6])

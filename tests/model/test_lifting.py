@@ -24,7 +24,7 @@ every_gate = pytest.mark.parametrize("normalize", [False, True], ids=["papers", 
 
 def random_weights(lifted, n_columns, seed=0):
     rng = np.random.default_rng(seed)
-    weights = rng.standard_normal((lifted.n_anchors, n_columns, lifted.width + 1))
+    weights = rng.standard_normal((lifted.n_blocks, n_columns, lifted.width + 1))
     return weights.astype(lifted.dtype)
 
 
@@ -180,17 +180,18 @@ def test_zero_weights():
     assert not weights.any()
 
 
-# One bias for all anchors -------------------------------------------------------------------------
+# A global intercept -------------------------------------------------------------------------------
 
 
 @every_storage
 @every_map
 @every_path
 @pytest.mark.parametrize("n_columns", [1, 3, 40])
-def test_scores_with_a_shared_bias(dtype, storage, quadratic, path, n_columns):
-    """The bias is added once, whatever the gate; other anchors' bias weights count for nothing."""
+@pytest.mark.parametrize("normalize", [False, True])
+def test_scores_with_a_global_intercept(dtype, storage, quadratic, path, n_columns, normalize):
+    """The offset is added once, whatever the gate and the normalization."""
     X = make_rows(dtype, storage)
-    lifted = make_lifted(X, quadratic=quadratic, bias=1.5, shared_bias=True)
+    lifted = make_lifted(X, quadratic=quadratic, bias=1.5, offset=2.0, normalize=normalize)
     weights = random_weights(lifted, n_columns)
     expected = reference.scores(full_matrix(lifted, X, quadratic), weights)
     np.testing.assert_allclose(path(lifted, weights), expected, **close(dtype))
@@ -200,31 +201,25 @@ def test_scores_with_a_shared_bias(dtype, storage, quadratic, path, n_columns):
 
 @every_storage
 @every_map
-def test_steps_and_norms_with_a_shared_bias(dtype, storage, quadratic):
-    """Rows are added to one bias weight, and their squared norms hold it once."""
+def test_steps_and_norms_with_a_global_intercept(dtype, storage, quadratic):
+    """Rows are added to one weight of the offset, and their squared norms hold it once."""
     X = make_rows(dtype, storage)
-    lifted = make_lifted(X, quadratic=quadratic, bias=1.5, shared_bias=True)
+    lifted = make_lifted(X, quadratic=quadratic, bias=1.5, offset=2.0)
     Z = full_matrix(lifted, X, quadratic)
     steps = np.random.default_rng(0).standard_normal((40, 3)).astype(dtype)
     weights = lifted.zero_weights(3)
     lifted.add(steps, weights)
     np.testing.assert_allclose(weights, reference.added(Z, steps, 0.0), **close(dtype))
-    assert not weights[1:, :, -1].any()
+    assert not weights[-1, :, :-1].any()
     np.testing.assert_allclose(lifted.squared_norms(), reference.squared_norms(Z), **close(dtype))
 
 
-def test_a_shared_bias_is_not_normalized():
-    """Normalising scales the gate, which a shared bias does not pass."""
-    with pytest.raises(ValueError, match="cannot be normalized"):
-        make_lifted(shared_bias=True, normalize=True)
-
-
 @every_storage
-@pytest.mark.parametrize("shared_bias", [False, True])
-def test_local_models(dtype, storage, shared_bias):
+@pytest.mark.parametrize("offset", [0.0, 2.0])
+def test_local_models(dtype, storage, offset):
     """The weights and intercept at a row give its score."""
     X = make_rows(dtype, storage)
-    lifted = make_lifted(X, bias=1.5, shared_bias=shared_bias)
+    lifted = make_lifted(X, bias=1.5, offset=offset)
     weights = random_weights(lifted, 3)
     coef, intercept = lifted.local_models(weights)
     scores = np.einsum("ncv,nv->nc", coef, written_out(X, False)) + intercept

@@ -30,6 +30,12 @@ def make_model(**changes):
     return replace(model, **changes)
 
 
+def with_global_intercept():
+    """The same with a block of weights for a global intercept."""
+    weights = np.random.default_rng(0).normal(size=(N_ANCHORS + 1, N_COLUMNS, N_FEATURES + 1))
+    return make_model(bias=Bias(1.5, offset=2.0), weights=weights)
+
+
 def rows(n_rows=40):
     return np.random.default_rng(1).normal(size=(n_rows, N_FEATURES))
 
@@ -40,15 +46,15 @@ def labelled_rows(n_classes=3):
 
 
 @pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("shared", [False, True])
-def test_scores_are_the_formula(convert, shared, workers):
-    """``f_c(x) = Σ_j γ_j (w_jc · x + B b_jc)``; a shared bias is added once."""
-    model, X = make_model(bias=Bias(1.5, shared)), rows()
+@pytest.mark.parametrize("make", [make_model, with_global_intercept])
+def test_scores_are_the_formula(convert, make, workers):
+    """``f_c(x) = Σ_j γ_j (w_jc · x + B b_jc) + O b_c``."""
+    model, X = make(), rows()
     codes = model.encode(convert(X), workers)
     gamma = np.zeros((len(X), N_ANCHORS))
     np.put_along_axis(gamma, codes.anchors.astype(int), codes.weights, axis=1)
     expected = np.einsum("nj,jcv,nv->nc", gamma, model.coef, X)
-    expected += model.intercept if shared else gamma @ model.intercept
+    expected += gamma @ model.intercept + model.global_intercept
     np.testing.assert_allclose(model.scores(convert(X), workers), expected, atol=1e-12)
 
 
@@ -92,7 +98,10 @@ def test_shapes():
     assert model.coef.shape == (6, 3, 5)
     assert model.intercept.shape == (6, 3)
     np.testing.assert_array_equal(model.intercept, 1.5 * model.weights[..., -1])
-    assert make_model(bias=Bias(1.5, shared=True)).intercept.shape == (3,)
+    assert not model.global_intercept.any()
+    model = with_global_intercept()
+    assert model.coef.shape == (6, 3, 5)
+    np.testing.assert_array_equal(model.global_intercept, 2.0 * model.weights[-1, :, -1])
     assert make_model(weights=model.weights.astype(np.float32)).dtype == np.float32
 
 
@@ -126,10 +135,11 @@ def test_the_problem_of_labelled_rows(n_classes, joint, n_columns, workers):
 
 def test_the_plain_form_has_all_parts():
     """A step from rows to scores."""
-    model = make_model()
+    model = with_global_intercept()
     step = model.plain()
     assert step.kind == "local"
-    assert step.parts["weights"] is model.weights
+    for name in ("coef", "intercept", "global_intercept"):
+        np.testing.assert_array_equal(step.parts[name], getattr(model, name))
     assert step.parts["gate"].parts["anchors"] is model.gate.anchors
     assert step.parts["map_steps"] == step.parts["code_steps"] == []
 

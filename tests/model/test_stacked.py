@@ -14,7 +14,7 @@ from reference.problems import TOLERANCE, every_storage, make_rows
 SCALES = (0.5, 2.0)
 
 
-def make_stack(X, n_models=3, projection="linear", shared=True):
+def make_stack(X, n_models=3, projection="linear", offset=1.5):
     """Models with random weights, each on the scores of the one before."""
     rng = np.random.default_rng(0)
     feature_map = LandmarkMap(rng.normal(size=(4, 5)).astype(X.dtype), projection, 0.3)
@@ -22,8 +22,9 @@ def make_stack(X, n_models=3, projection="linear", shared=True):
     models = []
     for number in range(n_models):
         gate = Gate(rng.normal(size=(3, 5)).astype(X.dtype), 2, "soft", 0.7)
-        weights = rng.normal(size=(3, 2, feature_map.n_features_out + 1)).astype(X.dtype)
-        models.append(LocalModel(feature_map, CodeOn(), gate, Bias(1.5, shared), weights=weights))
+        n_blocks = 3 + (offset != 0)
+        weights = rng.normal(size=(n_blocks, 2, feature_map.n_features_out + 1)).astype(X.dtype)
+        models.append(LocalModel(feature_map, CodeOn(), gate, Bias(0.7, offset), weights=weights))
         if number + 1 < n_models:
             feature_map = StackedMap(models[-1], SCALES[number])
     return models
@@ -47,11 +48,11 @@ def test_a_model_sees_projections_and_scaled_scores(dtype, storage, projection):
 
 @every_storage
 @pytest.mark.parametrize("projection", ["linear", "rbf"])
-@pytest.mark.parametrize("shared", [True, False])
-def test_weights_on_scores_are_traced_back(dtype, storage, projection, shared):
+@pytest.mark.parametrize("offset", [1.5, 0.0])
+def test_weights_on_scores_are_traced_back(dtype, storage, projection, offset):
     """The linear model at a row, on features or projections, gives the scores of the stack."""
     X = make_rows(dtype, storage)
-    last = make_stack(X, projection=projection, shared=shared)[-1]
+    last = make_stack(X, projection=projection, offset=offset)[-1]
     with Workers(1) as workers:
         blocks = list(last.local_rows(X, workers, numbers_per_block=200))
         scores = last.scores(X, workers)

@@ -3,19 +3,18 @@
 import numpy as np
 
 
-def lifted_matrix(phi, anchors, gate, n_anchors, bias, shared_bias=False):
+def lifted_matrix(phi, anchors, gate, n_anchors, bias, offset=0.0):
     """``Z_i = γ_i ⊗ [φ_i, B]``, shape ``(n_rows, n_anchors, p + 1)``.
 
-    A shared bias stands once, whatever the gate, in the bias column of anchor 0.
+    An offset is the last number of one more block, whatever the gate.
     """
     blocks = np.column_stack([phi, np.full(len(phi), bias)])
-    Z = np.zeros((len(phi), n_anchors, blocks.shape[1]))
+    Z = np.zeros((len(phi), n_anchors + (offset != 0), blocks.shape[1]))
     for i, (row_anchors, row_gate) in enumerate(zip(anchors, gate, strict=True)):
         for anchor, weight in zip(row_anchors, row_gate, strict=True):
             Z[i, anchor] += float(weight) * blocks[i]
-    if shared_bias:
-        Z[..., -1] = 0
-        Z[:, 0, -1] = bias
+    if offset:
+        Z[:, -1, -1] = offset
     return Z
 
 

@@ -91,7 +91,7 @@ def make_codes(n_rows, n_anchors, n_neighbors, dtype="float64", seed=0):
 def make_lifted(
     X=None, *, dtype="float64", storage="dense", quadratic=False, n_rows=40, n_features=5,
     n_anchors=6, n_neighbors=3, bias=1.0, normalize=False, workers=None, seed=0,
-    shared_bias=False,
+    offset=0.0,
 ):  # fmt: skip
     """Lifted rows over random codes."""
     if X is None:
@@ -101,7 +101,7 @@ def make_lifted(
     workers = Workers(1) if workers is None else workers
     return LiftedRows(
         rows, codes, n_anchors, bias, normalize, workers,
-        is_dense=not sp.issparse(X), shared_bias=shared_bias,
+        is_dense=not sp.issparse(X), offset=offset,
     )  # fmt: skip
 
 
@@ -127,7 +127,7 @@ def make_problem(
     if lifted is None:
         lifted = make_lifted(seed=seed, **lifted_options)
     rng = np.random.default_rng([seed, 2])
-    weights = rng.standard_normal((lifted.n_anchors, n_columns, lifted.width + 1))
+    weights = rng.standard_normal((lifted.n_blocks, n_columns, lifted.width + 1))
     scores = lifted.scores(weights.astype(lifted.dtype))
     scores = scores + noise * scores.std() * rng.standard_normal(scores.shape)
     sample_weight = rng.uniform(0.2, 3, lifted.n_rows) if weighted else np.ones(lifted.n_rows)
@@ -138,7 +138,7 @@ def make_problem(
 
 
 def full_matrix(lifted, X=None, quadratic=False):
-    """The lifted matrix of the reference, ``(n_rows, n_anchors, p + 1)``, in doubles."""
+    """The lifted matrix of the reference, ``(n_rows, n_blocks, p + 1)``, in doubles."""
     if X is None:
         phi = np.empty((lifted.n_rows, lifted.width), lifted.dtype)
         lifted.rows.gather(np.arange(lifted.n_rows), phi)
@@ -146,7 +146,7 @@ def full_matrix(lifted, X=None, quadratic=False):
         phi = written_out(X, quadratic)
     return lifted_matrix(
         np.asarray(phi, np.float64), lifted.anchors, lifted.gate, lifted.n_anchors, lifted.bias,
-        lifted.shared_bias,
+        lifted.offset,
     )  # fmt: skip
 
 

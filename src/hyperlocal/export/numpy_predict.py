@@ -151,20 +151,20 @@ def _reconstruction(x, near, penalty):
 # ---- models: scores, (n_rows, n_columns) -----------------------------------------------------
 
 
-def _local(x, map_steps, code_steps, gate, weights, bias, shared_bias, normalize):
-    """``Σ_j γ_j (w_jc · φ + B b_jc)``; a bias that all share is added once."""
+def _local(
+    x, map_steps, code_steps, gate, coef, intercept, global_intercept, bias, normalize
+):  # fmt: skip
+    """``Σ_j γ_j (w_jc · φ + b_jc) + b_c``."""
     phi = _apply(map_steps, x)
     gamma = _apply([gate], phi if code_steps is None else _apply(code_steps, x))
     if normalize:
         lengths = np.sqrt((gamma * gamma).sum(axis=1) * ((phi * phi).sum(axis=1) + bias * bias))
         scale = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
         gamma = gamma * scale[:, None]
-    n_models, n_columns, width = weights.shape
-    scores = phi @ weights[..., :-1].reshape(n_models * n_columns, width - 1).T
-    scores = scores.reshape(len(phi), n_models, n_columns)
-    if shared_bias:
-        return np.einsum("nm,nmc->nc", gamma, scores) + bias * weights[0, :, -1]
-    return np.einsum("nm,nmc->nc", gamma, scores + bias * weights[..., -1])
+    n_models, n_columns, width = coef.shape
+    scores = phi @ coef.reshape(n_models * n_columns, width).T
+    scores = scores.reshape(len(phi), n_models, n_columns) + intercept
+    return np.einsum("nm,nmc->nc", gamma, scores) + global_intercept
 
 
 def _tree(x, routes, gates, weights, depth):

@@ -104,24 +104,25 @@ def _local(
     map_steps: list[Step],
     code_steps: list[Step] | None,
     gate: Step,
-    weights: np.ndarray,
+    coef: np.ndarray,
+    intercept: np.ndarray,
+    global_intercept: np.ndarray,
     bias: float,
-    shared_bias: bool,
     normalize: bool,
 ) -> str:
-    """``Σ_j γ_j (w_jc · φ + B b_jc)``; a bias that all share is added once."""
+    """``Σ_j γ_j (w_jc · φ + b_jc) + b_c``."""
     phi = _apply(graph, rows, map_steps)
     coded = phi if code_steps is None else _apply(graph, rows, code_steps)
     gamma = _apply(graph, coded, [gate])
     if normalize:
         gamma = _unit_gate(graph, gamma, phi, bias)
-    biases = bias * weights[..., -1]
-    own = np.zeros_like(biases) if shared_bias else biases
     if phi == NOTHING:
-        mixed = graph.op("MatMul", gamma, graph.number(own))
+        mixed = graph.op("MatMul", gamma, graph.number(intercept))
     else:
-        mixed = _mixed(graph, phi, gamma, weights[..., :-1], own)
-    return graph.op("Add", mixed, graph.number(biases[0])) if shared_bias else mixed
+        mixed = _mixed(graph, phi, gamma, coef, intercept)
+    if not global_intercept.any():
+        return mixed
+    return graph.op("Add", mixed, graph.number(global_intercept))
 
 
 def _mixed(graph: Graph, rows: str, gamma: str, coef: np.ndarray, intercept: np.ndarray) -> str:

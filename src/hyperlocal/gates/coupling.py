@@ -59,9 +59,12 @@ def smoothed(codes: Codes, mixing: np.ndarray) -> Codes:
 
 
 def smoothed_weights(weights: np.ndarray, mixing: np.ndarray) -> np.ndarray:
-    """``Θ = A U`` of weights ``U`` that were trained with :func:`smoothed` codes; biases stay."""
-    own = np.tensordot(mixing.astype(weights.dtype), weights[..., :-1], axes=1)
-    return np.concatenate([own, weights[..., -1:]], axis=-1)
+    """``Θ = A U`` of weights ``U`` that were trained with :func:`smoothed` codes.
+
+    The block of a global intercept, after those of the clusters, stays as it is.
+    """
+    own, rest = weights[: len(mixing)], weights[len(mixing) :]
+    return np.concatenate([np.tensordot(mixing.astype(weights.dtype), own, axes=1), rest])
 
 
 def with_global_model(codes: Codes, n_clusters: int, weight: float) -> Codes:

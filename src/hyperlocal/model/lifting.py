@@ -7,8 +7,9 @@ have shape ``(n_anchors, n_columns, p + 1)``, the bias weight last. As index for
 - add:            ``W_jcv += Σ_i a_ic γ_ij [φ_i, B]_v``
 - squared_norms:  ``q_i = Σ_j γ_ij² (Σ_v φ_iv² + B²)``
 
-With one bias shared by all anchors the lifted row is ``[γ(x) ⊗ φ(x), B]``: B is added once,
-independent of the gate. Its weight is ``W_0cp``; the bias weights of all other anchors stay zero.
+With a global intercept the lifted row is ``[γ(x) ⊗ [φ(x), B], O]``: the constant O is added once,
+independent of the gate and of the normalization. Its weight is the last number of one more block,
+``W_mcp``; the others of that block stay zero.
 """
 
 from __future__ import annotations
@@ -42,16 +43,16 @@ class LiftedRows:
     codes : Codes
     n_anchors : int
     bias : float
-        The constant feature ``B``.
+        The constant feature ``B`` of every local model.
     normalize : bool
-        Scale each lifted row to norm one by scaling its gate: ``γ / (‖γ‖ ‖[φ, B]‖)``.
+        Scale ``γ ⊗ [φ, B]`` to norm one by scaling the gate: ``γ / (‖γ‖ ‖[φ, B]‖)``.
     workers : Workers
     is_dense : bool
         Whether φ is stored densely; only then scores may go through GEMM.
     row_norms : ndarray of shape (n_rows,), optional
         ``‖[φ, B]‖²`` of each row, where known from before.
-    shared_bias : bool
-        One bias for all anchors instead of one each; not with ``normalize``.
+    offset : float
+        The constant ``O`` of the global intercept; zero for none.
     """
 
     def __init__(
@@ -64,10 +65,8 @@ class LiftedRows:
         workers: Workers,
         is_dense: bool = True,
         row_norms: np.ndarray | None = None,
-        shared_bias: bool = False,
+        offset: float = 0.0,
     ):
-        if shared_bias and normalize:
-            raise ValueError("rows that share one bias cannot be normalized by their gate")
         self.rows = rows
         self.n_rows = rows.n_rows
         self.n_anchors = n_anchors
@@ -79,10 +78,15 @@ class LiftedRows:
         self.n_neighbors = codes.anchors.shape[1]
         self.workers = workers
         self.normalize = normalize
-        self.shared_bias = shared_bias
+        self.offset = offset
         self._row_norms = row_norms
         self.gate = self._unit_gate(codes.weights) if normalize else codes.weights
-        self.core = _core.lifted(rows, self.anchors, self.gate, n_anchors, bias, shared_bias)
+        self.core = _core.lifted(rows, self.anchors, self.gate, n_anchors, bias, offset)
+
+    @property
+    def n_blocks(self) -> int:
+        """Blocks of weights: one per anchor, and one for the global intercept."""
+        return self.n_anchors + (self.offset != 0)
 
     @property
     def row_norms(self) -> np.ndarray:
@@ -100,8 +104,8 @@ class LiftedRows:
         return np.ascontiguousarray(weights * scale[:, None])
 
     def zero_weights(self, n_columns: int) -> np.ndarray:
-        """Weights of zero, ``(n_anchors, n_columns, p + 1)``."""
-        return np.zeros((self.n_anchors, n_columns, self.width + 1), self.dtype)
+        """Weights of zero, ``(n_blocks, n_columns, p + 1)``."""
+        return np.zeros((self.n_blocks, n_columns, self.width + 1), self.dtype)
 
     def squared_norms(self) -> np.ndarray:
         """``q_i``, one number per row."""
@@ -115,13 +119,11 @@ class LiftedRows:
 
     def stretched(self, factors: np.ndarray) -> LiftedRows:
         """The same rows with each anchor's part multiplied by its factor."""
-        if self.shared_bias:
-            raise ValueError("rows that share one bias cannot be stretched by anchor")
         gate = (self.gate * factors[self.anchors]).astype(self.dtype)
         codes = Codes(self.anchors, gate, gate)
         return LiftedRows(
             self.rows, codes, self.n_anchors, self.bias, False, self.workers,
-            is_dense=self.is_dense, row_norms=self._row_norms,
+            is_dense=self.is_dense, row_norms=self._row_norms, offset=self.offset,
         )  # fmt: skip
 
     def add(self, steps: np.ndarray, weights: np.ndarray) -> None:
@@ -158,38 +160,42 @@ class LiftedRows:
         local = np.zeros((self.n_rows, *weights.shape[1:]), self.dtype)
         for anchors, gate in zip(self.anchors.T, self.gate.T, strict=True):
             local += gate[:, None, None] * weights[anchors]
-        if self.shared_bias:
-            local[..., -1] = weights[0, :, -1]
-        return local[..., :-1], local[..., -1] * self.dtype.type(self.bias)
+        intercept = local[..., -1] * self.dtype.type(self.bias)
+        return local[..., :-1], intercept + self.global_intercept(weights)
+
+    def global_intercept(self, weights: np.ndarray) -> np.ndarray:
+        """What is added to the scores of all rows, ``(n_columns,)``."""
+        if self.offset == 0:
+            return np.zeros(weights.shape[1], self.dtype)
+        return weights[-1, :, -1] * self.dtype.type(self.offset)
 
     def anchor_scores(self, weights: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """What each active anchor adds to one column of each row's scores, ``(n_rows, k)``.
 
-        ``γ_ij (Σ_v W_jcv φ_iv + B W_jcp)`` with ``c = columns[i]``, without a shared bias.
+        ``γ_ij (Σ_v W_jcv φ_iv + B W_jcp)`` with ``c = columns[i]``, without the global intercept.
         """
         phi = np.empty((self.n_rows, self.width), self.dtype)
         self.rows.gather(np.arange(self.n_rows), phi)
         own = weights[self.anchors, columns[:, None]]
         scores = np.einsum("nkv,nv->nk", own[..., :-1], phi)
-        if not self.shared_bias:
-            scores += own[..., -1] * self.dtype.type(self.bias)
+        scores += own[..., -1] * self.dtype.type(self.bias)
         return self.gate * scores
 
     def to_csr(self) -> sp.csr_array:
-        """The matrix written out, ``(n_rows, n_anchors · (p + 1))``: for small data only."""
+        """The matrix written out, ``(n_rows, n_blocks · (p + 1))``: for small data only."""
         block_width = self.width + 1
         phi = np.empty((self.n_rows, block_width), self.dtype)
         features = np.empty((self.n_rows, self.width), self.dtype)
         self.rows.gather(np.arange(self.n_rows), features)
-        phi[:, :-1], phi[:, -1] = features, 0 if self.shared_bias else self.bias
+        phi[:, :-1], phi[:, -1] = features, self.bias
         values = self.gate[:, :, None] * phi[:, None, :]
         columns = self.anchors.astype(np.int64)[:, :, None] * block_width + np.arange(block_width)
         starts = np.arange(self.n_rows + 1) * (self.n_neighbors * block_width)
-        shape = (self.n_rows, self.n_anchors * block_width)
+        shape = (self.n_rows, self.n_blocks * block_width)
         matrix = sp.csr_array((values.ravel(), columns.ravel(), starts), shape=shape)
         matrix.eliminate_zeros()
-        if self.shared_bias:
-            slot = sp.csr_array(([self.bias], ([0], [self.width])), shape=(1, shape[1]))
+        if self.offset != 0:
+            slot = sp.csr_array(([self.offset], ([0], [shape[1] - 1])), shape=(1, shape[1]))
             matrix = matrix + sp.csr_array(np.ones((self.n_rows, 1), self.dtype)) @ slot
         return matrix.astype(self.dtype, copy=False)
 
@@ -208,8 +214,6 @@ class LiftedRows:
                 continue
             blocks = weights[anchor]
             np.dot(block[rows[first:last]], blocks[:, :-1].T, out=partial[first:last])
-            if not self.shared_bias:
-                partial[first:last] += self.bias * blocks[:, -1]
+            partial[first:last] += self.bias * blocks[:, -1]
         self.core.combine(begin, end, places, partial, out)
-        if self.shared_bias:
-            out += self.bias * weights[0, :, -1]
+        out += self.global_intercept(weights)

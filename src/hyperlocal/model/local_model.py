@@ -37,18 +37,18 @@ NUMBERS_PER_EXPLANATION_BLOCK = 1 << 22
 
 @dataclass(frozen=True)
 class Bias:
-    """The constant feature of a lifted row.
+    """The constant features of a lifted row; an intercept is a weight times its constant.
 
     Attributes
     ----------
     value : float
-        The constant ``B``; an intercept is its weight times ``B``.
-    shared : bool
-        Whether all anchors share one intercept.
+        The constant ``B`` of every local model; zero for models without intercepts.
+    offset : float
+        The constant ``O`` of the global intercept, which the gate does not weigh; zero for none.
     """
 
     value: float = 1.0
-    shared: bool = False
+    offset: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,10 @@ class LocalModel:
     bias : Bias
     normalize : bool
         Whether each lifted row is scaled to norm one.
-    weights : ndarray of shape (n_anchors, n_columns, p + 1)
-        The weights of the local models, that of the bias last; of size zero before training.
+    weights : ndarray of shape (n_blocks, n_columns, p + 1)
+        A block per anchor: the weights of its local model, that of the bias last. If there is a
+        global intercept, its weight is the last number of one more block. Of size zero before
+        training.
     """
 
     feature_map: FeatureMap
@@ -81,6 +83,11 @@ class LocalModel:
     def n_anchors(self) -> int:
         """Number of local models."""
         return self.gate.n_anchors
+
+    @property
+    def n_blocks(self) -> int:
+        """Blocks of weights: one per anchor, and one for the global intercept."""
+        return self.n_anchors + (self.bias.offset != 0)
 
     @property
     def n_columns(self) -> int:
@@ -100,13 +107,18 @@ class LocalModel:
     @property
     def coef(self) -> np.ndarray:
         """Weights of the local models on φ(x), ``(n_anchors, n_columns, p)``."""
-        return self.weights[..., :-1]
+        return self.weights[: self.n_anchors, :, :-1]
 
     @property
     def intercept(self) -> np.ndarray:
-        """Intercepts, ``(n_anchors, n_columns)``; one for all anchors is ``(n_columns,)``."""
-        weights = self.weights[0] if self.bias.shared else self.weights
-        return weights[..., -1] * self.dtype.type(self.bias.value)
+        """Intercepts of the local models, ``(n_anchors, n_columns)``."""
+        return self.weights[: self.n_anchors, :, -1] * self.dtype.type(self.bias.value)
+
+    @property
+    def global_intercept(self) -> np.ndarray:
+        """The intercept that is added to all scores, ``(n_columns,)``."""
+        offset = self.dtype.type(self.bias.offset)
+        return self.weights[-1, :, -1] * offset if offset else np.zeros(self.n_columns, self.dtype)
 
     def trained(self, weights: np.ndarray) -> LocalModel:
         """This model with weights."""
@@ -161,7 +173,7 @@ class LocalModel:
             workers,
             is_dense=not sp.issparse(stored),
             row_norms=row_norms,
-            shared_bias=self.bias.shared,
+            offset=self.bias.offset,
         )
 
     def problem(
@@ -248,9 +260,10 @@ class LocalModel:
                 "map_steps": self.feature_map.plain(),
                 "code_steps": self.code_on.plain(),
                 "gate": self.gate.plain(),
-                "weights": self.weights,
+                "coef": self.coef,
+                "intercept": self.intercept,
+                "global_intercept": self.global_intercept,
                 "bias": float(self.bias.value),
-                "shared_bias": self.bias.shared,
                 "normalize": self.normalize,
             },
         )
@@ -276,6 +289,7 @@ class ChainSettings:
     code_on : str, column indices or transformer
     normalize : bool
     intercept_scaling : float
+    global_intercept : bool
     """
 
     n_anchors: Any = "auto"
@@ -287,6 +301,7 @@ class ChainSettings:
     code_on: Any = "input"
     normalize: bool = True
     intercept_scaling: float = 1.0
+    global_intercept: bool = False
 
     @classmethod
     def of(cls, estimator: Any, **given: Any) -> ChainSettings:
@@ -300,6 +315,7 @@ class ChainSettings:
         check_feature_map(self.feature_map)
         check_code_on(self.code_on)
         check_flag("normalize", self.normalize)
+        check_flag("global_intercept", self.global_intercept)
         check_number("intercept_scaling", self.intercept_scaling, inclusive=True)
         if self.intercept_scaling == 0 and self.is_bias_only:
             raise ValueError("intercept_scaling must be positive where local models are biases.")
@@ -326,5 +342,5 @@ class ChainSettings:
 
     def relifted(self, model: LocalModel) -> LocalModel:
         """A model with these settings of the lifted rows, and with its own gate and map."""
-        bias = Bias(float(self.intercept_scaling))
+        bias = Bias(float(self.intercept_scaling), float(self.global_intercept))
         return replace(model, bias=bias, normalize=bool(self.normalize))

@@ -40,7 +40,7 @@ def epochs_worth_it(problem: Problem) -> float:
     lifted = problem.lifted
     if problem.crammer_singer or problem.loss not in SMOOTH_LOSSES:
         return np.inf
-    width = min(lifted.n_anchors * (lifted.width + 1), lifted.n_rows)
+    width = min(lifted.n_blocks * (lifted.width + 1), lifted.n_rows)
     if lifted.n_rows * max(width, lifted.width, lifted.n_anchors) > MOST_NUMBERS:
         return np.inf
     visited = lifted.n_neighbors * (lifted.width + 1)
@@ -173,26 +173,22 @@ def _solved(rows: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def written_out(lifted: LiftedRows) -> np.ndarray:
-    """The lifted rows as a matrix of doubles, ``(n_rows, n_anchors · (p + 1))``.
+    """The lifted rows as a matrix of doubles, ``(n_rows, n_anchors · (p + 1))`` and the offset.
 
     Where that is wider than the rows are many: their coordinates in a basis of what they span.
     """
     n_rows, width = lifted.n_rows, lifted.width + 1
     phi = np.empty((n_rows, lifted.width), lifted.dtype)
     lifted.rows.gather(np.arange(n_rows), phi)
-    biases = np.full((n_rows, 1), 0 if lifted.shared_bias else lifted.bias)
-    phi = np.hstack([phi, biases])
+    phi = np.hstack([phi, np.full((n_rows, 1), lifted.bias)])
     gate = np.zeros((n_rows, lifted.n_anchors))
     np.put_along_axis(gate, lifted.anchors, lifted.gate, axis=1)
     if n_rows < lifted.n_anchors * width:
-        products = (gate @ gate.T) * (phi @ phi.T)
-        if lifted.shared_bias:
-            products += lifted.bias**2
-        return _rows_of(products)
-    matrix = gate[:, :, None] * phi[:, None, :]
-    if lifted.shared_bias:
-        matrix[:, 0, -1] = lifted.bias
-    return matrix.reshape(n_rows, -1)
+        return _rows_of((gate @ gate.T) * (phi @ phi.T) + lifted.offset**2)
+    matrix = (gate[:, :, None] * phi[:, None, :]).reshape(n_rows, -1)
+    return (
+        matrix if lifted.offset == 0 else np.hstack([matrix, np.full((n_rows, 1), lifted.offset)])
+    )
 
 
 def _rows_of(products: np.ndarray) -> np.ndarray:

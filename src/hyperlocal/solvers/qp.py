@@ -38,7 +38,7 @@ def solve(
             "use solver='dual' for data of this size."
         )
     matrix = lifted.to_csr().astype(np.float64)
-    penalty = np.ones((lifted.n_anchors, lifted.width + 1))
+    penalty = np.ones((lifted.n_blocks, lifted.width + 1))
     penalty[:, -1] = 1.0 if penalize_intercept else 0.0
     make = _crammer_singer_constraints if problem.crammer_singer else _one_vs_rest_constraints
     weights, n_iter, objective, bound, converged = [], 0, 0.0, 0.0, True
