@@ -97,7 +97,7 @@ def test_a_sample_places_the_gate(workers):
     X, y = make_data(n_rows=4_000)
     training = Training(3.0, "squared_hinge")
     part = fit_to_stream(
-        model(), ChainSettings(n_neighbors=4), training, cut(X, y), None, sample_rows=500
+        model(), ChainSettings(n_neighbors=4), [], training, cut(X, y), None, sample_rows=500
     )
     assert part.chain.n_anchors == round(np.sqrt(4_000) / 4)
     scores = part.chain.trained(part.result.weights).scores(X, workers)

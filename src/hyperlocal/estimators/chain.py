@@ -8,7 +8,7 @@ A subclass gives its settings and, if its gate is learned too, how it is trained
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,13 @@ from ..model.multiclass import joined_columns, separate_columns
 from ..model.problem import Problem
 from ..runtime.progress import CallbackSupportMixin, EpochMonitor, Monitor, with_callbacks
 from ..runtime.threads import Workers
+from ..selection.automatic import DEFAULT_COST, choose
 from ..solvers import sgd
 from ..solvers.result import SolverResult
 from ..solvers.sgd import SgdState
 from ..solvers.training import SOLVERS, Training
-from .base import ChainAttributes, LocalClassifier, ProbabilityMixin
+from .base import ChainAttributes, LocalClassifier
+from .probabilities import ProbabilityMixin
 from .streaming import fit_to_stream
 
 # A warm start reuses the gate and the map of the last fit if these are unchanged.
@@ -125,7 +127,10 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
         ):
             if last is None:
                 self._forget()
+                settings, training = self._chosen(settings, training, data, rng, workers)
                 chain = settings.fit(data, rng, workers)
+            elif self._candidates(settings):
+                chain, training = self.model_, replace(training, C=self.C_)
             else:
                 chain = settings.relifted(self.model_)
             call = FitCall(training, data, rng, workers, monitor)
@@ -139,11 +144,12 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
         settings, training = self._checked_arguments()
         self._forget()
         found = fit_to_stream(
-            self, settings, training, stream, classes, block_rows=block_rows, folder=folder
-        )
+            self, settings, self._candidates(settings), training, stream, classes,
+            block_rows=block_rows, folder=folder,
+        )  # fmt: skip
         self._online = None
         size = (found.n_rows, found.total_weight)
-        self._keep(found.chain, training, found.result, found.classes, *size)
+        self._keep(found.chain, found.training, found.result, found.classes, *size)
         return self
 
     @available_if(_solver_is_sgd)
@@ -185,9 +191,11 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
         rng = make_generator(self.random_state) if online is None else online.rng
         with Workers(self.n_jobs) as workers:
             if first:
+                settings, training = self._chosen(settings, training, data, rng, workers)
                 chain = settings.fit(data, rng, workers)
             else:
                 chain, data = self.model_, data.astype(self.model_.dtype)
+                training = replace(training, C=self.C_)
             problem = training.problem(chain, data, workers)
             call = FitCall(training, data, rng, workers)
             if first:
@@ -240,6 +248,10 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
         """How gate and map are made."""
         return ChainSettings.of(self)
 
+    def _candidates(self, settings: ChainSettings) -> list[ChainSettings]:
+        """The chains among which ``C="auto"`` chooses; none where C is a number."""
+        return []
+
     def _solvers(self) -> tuple[str, ...]:
         return SOLVERS
 
@@ -284,14 +296,30 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
         settings = self._settings()
         settings.check()
         # Stochastic gradient does not penalize intercepts, unless local models have nothing else.
+        C = DEFAULT_COST if self._candidates(settings) else self.C
         training = Training(
-            self.C, self.loss, self.multi_class, self.solver, self.tol, self.max_iter,
+            C, self.loss, self.multi_class, self.solver, self.tol, self.max_iter,
             penalize_intercept=settings.is_bias_only,
         )  # fmt: skip
         training.check(self._solvers())
         check_flag("warm_start", self.warm_start)
         self._check_common()
         return settings, training
+
+    def _chosen(
+        self,
+        settings: ChainSettings,
+        training: Training,
+        data: LabelledRows,
+        rng: np.random.Generator,
+        workers: Workers,
+    ) -> tuple[ChainSettings, Training]:
+        """Settings and training with C chosen on held-out rows, if that is wanted."""
+        candidates = self._candidates(settings)
+        if not candidates:
+            return settings, training
+        choice = choose(candidates, training, data, rng, workers)
+        return choice.settings, replace(training, C=choice.C)
 
     def _checked_batch(
         self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool
@@ -338,6 +366,7 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
         alpha = result.alpha if self.warm_start else None
         n_visits, lambda_ = result.n_iter * n_rows, 1.0 / (training.C * total_weight)
         self._last = LastFit(self._gate_parameters(), alpha, n_visits, lambda_)
+        self.C_ = training.C
         self.model_ = chain.trained(joined_columns(result.weights, len(classes)))
         self.classes_ = classes
         self._record(result, training.advice(result))

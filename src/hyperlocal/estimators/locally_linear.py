@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from ..model.local_model import ChainSettings
 from ..runtime.progress import with_callbacks
 from .chain import ChainClassifier
 
@@ -46,8 +49,10 @@ class LocallyLinearSVC(ChainClassifier):
     normalize : bool, default=True
         Scale each lifted row ``γ ⊗ [φ, 1]`` to norm one: the same ``C`` then suits most data, and
         training needs few epochs. False is the form of the papers.
-    C : float, default=3.0
-        Weight of the losses against ``½‖W‖²``.
+    C : float or "auto", default="auto"
+        Weight of the losses against ``½‖W‖²``. "auto" evaluates increasing values on held-out rows:
+        noisy data need less than clean data. If anchors and map are chosen automatically too, it
+        also decides whether one linear model of the rows as they are does better.
     loss : {"squared_hinge", "hinge", "log"}, default="squared_hinge"
         "log" gives ``predict_proba``.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
@@ -60,7 +65,11 @@ class LocallyLinearSVC(ChainClassifier):
     tol : float, default=1e-3
         Relative duality gap at which "dual" stops; relative progress per epoch at which "sgd" does.
     intercept_scaling : float, default=1.0
-        The constant feature ``B``; biases are penalized like weights (not by "sgd").
+        The constant feature ``B`` of each local model; its weights are penalized like the others
+        (not by "sgd").
+    global_intercept : bool, default=True
+        Add an intercept that neither the gate nor the normalization scales. Its penalty is
+        negligible: it counts as one weight, whatever the number of rows.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes; they multiply the weights of the class's rows.
     n_jobs : int or None, default=None
@@ -76,11 +85,15 @@ class LocallyLinearSVC(ChainClassifier):
 
     Attributes
     ----------
+    C_ : float
+        The weight of the losses that was used.
     anchors_ : ndarray of shape (n_anchors, width)
+        One anchor, if a linear model was chosen.
     beta_ : float
     coef_ : ndarray of shape (n_anchors, n_columns, p)
         Weights of the local models; one column per class, or one for two classes.
     intercept_ : ndarray of shape (n_anchors, n_columns)
+    global_intercept_ : ndarray of shape (n_columns,)
     classes_ : ndarray of shape (n_classes,)
     n_iter_ : int
         Epochs run.
@@ -120,18 +133,38 @@ class LocallyLinearSVC(ChainClassifier):
     feature_map: Any = "auto"
     code_on: Any = "input"
     normalize: bool = True
-    C: float = 3.0
+    C: Any = "auto"
     loss: str = "squared_hinge"
     multi_class: str = "ovr"
     solver: str = "dual"
     max_iter: int = 1000
     tol: float = 1e-3
     intercept_scaling: float = 1.0
+    global_intercept: bool = True
     class_weight: Any = None
     n_jobs: int | None = None
     random_state: Any = None
     warm_start: bool = False
     verbose: int = 0
+
+    @property
+    def global_intercept_(self) -> np.ndarray:
+        """The intercept that is added to all scores, ``(n_columns,)``."""
+        return self.model_.global_intercept
+
+    def _candidates(self, settings: ChainSettings) -> list[ChainSettings]:
+        if not (isinstance(self.C, str) and self.C == "auto"):
+            return []
+        is_automatic = all(
+            isinstance(value, str) and value == default
+            for value, default in (
+                (self.n_anchors, "auto"), (self.feature_map, "auto"),
+                (self.anchors, "kmeans"), (self.code_on, "input"),
+            )
+        )  # fmt: skip
+        # Rows as they are, so that the first candidate is what any linear classifier fits.
+        linear = replace(settings, n_anchors=1, feature_map=None, normalize=False)
+        return [linear, settings] if is_automatic else [settings]
 
     @with_callbacks
     def fit_stream(

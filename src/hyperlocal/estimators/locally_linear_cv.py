@@ -21,8 +21,9 @@ from ..runtime.threads import Workers
 from ..selection.outcomes import Outcome, best_outcome, results_table
 from ..selection.plan import SEARCHES, SearchPlan
 from ..solvers.training import Training
-from .base import ChainAttributes, LocalClassifier, ProbabilityMixin
+from .base import ChainAttributes, LocalClassifier
 from .locally_linear import LocallyLinearSVC
+from .probabilities import ProbabilityMixin
 from .relevance import RelevanceScaler
 
 
@@ -168,6 +169,7 @@ class_weight, n_jobs, random_state
 
     def _checked_arguments(self) -> tuple[ChainSettings, Training, SearchPlan]:
         searched = {"n_anchors": "auto", "n_neighbors": 8, "beta": "auto", "feature_map": "auto"}
+        searched |= {"global_intercept": True}
         settings = ChainSettings.of(self, **searched)
         training = Training(1.0, self.loss, self.multi_class, tol=self.tol, max_iter=self.max_iter)
         settings.check()

@@ -9,11 +9,9 @@ are drawn from the files at random.
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,12 +19,14 @@ import numpy as np
 from ..data.arguments import check_number, make_generator
 from ..data.checks import warn_about_scales
 from ..data.labelled import LabelledRows, merge_equal_rows
+from ..data.row_store import working_folder
 from ..data.stream import StoredRows, collect_stream
 from ..gates.anchors import rows_to_sample
 from ..maps.quadratic import ROWS_FOR_PRINCIPAL_AXES
 from ..model.local_model import ChainSettings, LocalModel
 from ..runtime.progress import EpochMonitor
 from ..runtime.threads import Workers
+from ..selection.automatic import choose
 from ..solvers.result import SolverResult
 from ..solvers.stored import StoredProblem
 from ..solvers.training import Training
@@ -37,6 +37,7 @@ class StreamedFit:
     """The result of a fit to a stream."""
 
     chain: LocalModel
+    training: Training
     result: SolverResult
     classes: np.ndarray
     n_rows: int
@@ -46,6 +47,7 @@ class StreamedFit:
 def fit_to_stream(
     estimator: Any,
     settings: ChainSettings,
+    candidates: Sequence[ChainSettings],
     training: Training,
     stream: Iterable[Any],
     classes: Any,
@@ -61,6 +63,8 @@ def fit_to_stream(
     estimator : estimator
         Its number and names of features are set; progress is reported in its name.
     settings : ChainSettings
+    candidates : sequence of ChainSettings
+        If there are any, one of them is chosen together with C, instead of the settings.
     training : Training
     stream, classes, block_rows, folder
         As in :meth:`LocallyLinearSVC.fit_stream`.
@@ -74,17 +78,21 @@ def fit_to_stream(
     rng = make_generator(estimator.random_state)
     (other_rng,) = rng.spawn(1)  # the gate gets the same numbers as in fit
     with ExitStack() as stack:
-        working = tempfile.TemporaryDirectory(prefix="hyperlocal-", dir=folder)
-        rows = stack.enter_context(StoredRows(Path(stack.enter_context(working)), classes))
+        working = stack.enter_context(working_folder(folder))
+        rows = stack.enter_context(StoredRows(working, classes))
         collect_stream(estimator, stream, rows, estimator.class_weight)
         workers = stack.enter_context(Workers(estimator.n_jobs))
         n_wanted = rows_to_sample(settings.n_anchors, sample_rows)
-        chain = settings.fit(_sample(rows, n_wanted, other_rng), rng, workers)
+        sample = _sample(rows, n_wanted, other_rng)
+        if candidates:
+            choice = choose(candidates, training, sample, rng, workers)
+            settings, training = choice.settings, replace(training, C=choice.C)
+        chain = settings.fit(sample, rng, workers)
         problem = stack.enter_context(StoredProblem(chain, training, rows, block_rows, workers))
         problem.prepare()
         monitor = EpochMonitor(estimator, training.max_iter, estimator.verbose, task="pass")
         result = problem.solve(rng, stack.enter_context(monitor))
-    return StreamedFit(chain, result, rows.classes, rows.n_rows, rows.total_weight)
+    return StreamedFit(chain, training, result, rows.classes, rows.n_rows, rows.total_weight)
 
 
 def _sample(rows: StoredRows, n_wanted: int, rng: np.random.Generator) -> LabelledRows:

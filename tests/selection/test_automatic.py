@@ -1,0 +1,115 @@
+"""Tests of hyperlocal.selection.automatic: C and the choice of a linear model on held-out rows."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from hyperlocal import LocallyLinearSVC
+from hyperlocal.selection.automatic import DEFAULT_COST, row_criteria
+
+
+def noisy_line(n_rows=600, flipped=0.25, seed=0):
+    """Labels that follow one feature of ten, a quarter of them flipped."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 10))
+    return X, (X[:, 0] > 0) ^ (rng.random(n_rows) < flipped)
+
+
+def clean_curve(n_rows=600, n_classes=2, seed=0):
+    """Labels by the angle, each class twice around."""
+    X = np.random.default_rng(seed).normal(size=(n_rows, 2))
+    angle = np.arctan2(X[:, 1], X[:, 0]) + np.pi
+    return X, np.floor(angle / np.pi * n_classes).astype(int) % n_classes
+
+
+def automatic(**options):
+    return LocallyLinearSVC(C="auto", global_intercept=True, random_state=0, **options)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_gets_a_linear_model_and_curves_do_not(seed):
+    """Where a straight line is right, one linear model is chosen; not where it is wrong."""
+    assert len(automatic().fit(*noisy_line(seed=seed)).anchors_) == 1
+    assert len(automatic().fit(*clean_curve(n_classes=3, seed=seed)).anchors_) > 1
+
+
+def test_noise_gets_a_smaller_cost():
+    """C is smaller for noisy labels than for clean ones of the same rows."""
+    X, y = clean_curve(n_classes=3)
+    noisy = np.where(np.random.default_rng(0).random(len(y)) < 0.3, (y + 1) % 3, y)
+    assert automatic(n_anchors=8).fit(X, noisy).C_ < automatic(n_anchors=8).fit(X, y).C_
+
+
+@pytest.mark.parametrize(
+    ("loss", "multi_class"),
+    [("squared_hinge", "ovr"), ("hinge", "ovr"), ("log", "ovr"), ("hinge", "crammer_singer")],
+)
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
+def test_every_loss_and_storage(loss, multi_class, n_classes, convert):
+    """Any loss, one-vs-rest or joint, dense or sparse: at most half the errors of chance."""
+    X, y = clean_curve(n_classes=n_classes)
+    model = automatic(loss=loss, multi_class=multi_class).fit(convert(X[:400]), y[:400])
+    assert np.mean(model.predict(convert(X[400:])) != y[400:]) < 0.5 * (1 - 1 / n_classes)
+
+
+def test_a_number_stays_a_number():
+    """C is used as it is given."""
+    assert LocallyLinearSVC(C=0.7).fit(*noisy_line(100)).C_ == 0.7
+
+
+def test_few_rows_get_a_constant():
+    """Where no rows can be held out, C is a constant."""
+    assert automatic().fit(*clean_curve(12)).C_ == DEFAULT_COST
+
+
+def test_streams_choose_as_fit_does():
+    """The blocks of a stream give the C of all rows."""
+    X, y = clean_curve(500, 3)
+    blocks = [(X[i : i + 100], y[i : i + 100]) for i in range(0, 500, 100)]
+    assert automatic().fit_stream(blocks).C_ == automatic().fit(X, y).C_
+
+
+def test_partial_fit_chooses_on_the_first_batch():
+    """Later batches keep the C of the first."""
+    X, y = clean_curve(400)
+    model = automatic(solver="sgd").partial_fit(X[:200], y[:200], classes=[0, 1])
+    first = model.C_
+    model.partial_fit(X[200:], y[200:])
+    assert first == model.C_
+
+
+def test_a_warm_start_keeps_the_choice():
+    """The second fit reuses gate and C of the first."""
+    X, y = clean_curve(300)
+    model = automatic(warm_start=True).fit(X, y)
+    anchors, C = model.anchors_, model.C_
+    model.fit(X, y)
+    assert model.C_ == C
+    assert model.anchors_ is anchors
+
+
+def test_weights_are_repeated_rows():
+    """A row of weight two is the row twice: the same choice and the same bits."""
+    X, y = clean_curve(200, 3)
+    weights = np.where(np.arange(200) < 50, 2, 1)
+    twice = np.repeat(np.arange(200), weights)
+    weighted, repeated = automatic().fit(X, y, weights), automatic().fit(X[twice], y[twice])
+    assert weighted.C_ == repeated.C_
+    np.testing.assert_array_equal(weighted.decision_function(X), repeated.decision_function(X))
+
+
+def test_threads_do_not_change_the_choice():
+    """One thread or two: the same bits."""
+    X, y = clean_curve(500, 3)
+    scores = [automatic(n_jobs=n).fit(X, y).decision_function(X) for n in (1, 2)]
+    np.testing.assert_array_equal(*scores)
+
+
+def test_the_criterion_does_not_depend_on_the_scale():
+    """Scores are scaled before their log loss is taken."""
+    rng = np.random.default_rng(0)
+    scores, target = rng.normal(size=(50, 3)), rng.integers(3, size=50)
+    values = [row_criteria(factor * scores, target, np.ones(50)) for factor in (1e-3, 1.0, 1e3)]
+    np.testing.assert_allclose(values[0], values[1], rtol=1e-4)
+    np.testing.assert_allclose(values[2], values[1], rtol=1e-4)
