@@ -12,7 +12,7 @@ except ImportError as error:  # pragma: no cover
         "hyperlocal.LocallyLinearSVC."
     ) from error
 
-from .base import KEEP_MEMORY
+from .connection import KEEP_MEMORY
 from .locally_linear import DaskLocallyLinearSVC
 from .supervised_anchors import DaskSupervisedAnchorSVC
 

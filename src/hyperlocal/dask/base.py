@@ -5,23 +5,20 @@ members on the workers, and prediction is lazy.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from copy import deepcopy
+from copy import copy, deepcopy
 from typing import Any
 
-import dask
-import dask.array as da
 import numpy as np
-import pandas as pd
-from distributed import Client, LocalCluster, get_client
+from distributed import Client
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.arguments import check_choice, check_number, make_generator
 from ..data.checks import class_weights_by_mass, require_two_classes, warn_about_scales
 from ..data.labelled import LabelledRows
 from ..estimators.chain import ChainClassifier
+from ..estimators.probabilities import loss_is_log
 from ..gates.anchors import rows_to_sample
 from ..model.local_model import ChainSettings, LocalModel
 from ..model.multiclass import n_columns
@@ -32,18 +29,12 @@ from ..solvers.anchor_learning import AnchorSchedule
 from ..solvers.result import SolverResult
 from ..solvers.training import Training
 from .collections import is_lazy, row_parts
-from .crew import Crew
+from .connection import connected, wait_for_workers
+from .lazy import accuracy, apply_lazily
 from .partitioning import group_anchors, shared_rows
-from .supply import Supply, pooled
+from .remote_team import RemoteTeam
+from .shuffle import Shuffle, pooled
 from .tasks import PartFacts, Plan
-
-#: By default, Dask's workers return freed memory to the system at once; allocating it again takes
-#: as long as the arithmetic of a round. Workers started under ``dask.config.set(KEEP_MEMORY)``
-#: reuse their memory.
-KEEP_MEMORY = {
-    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 30,
-    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 1 << 25,  # the most there can be
-}
 
 PARTITIONINGS = ("anchors", "random", "given")
 # Partitions whose shares of the classes differ by more than this from those of all rows seem
@@ -75,15 +66,16 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         """
         settings, training = self._checked_arguments()
         rng = make_generator(self.random_state)
-        with self._connected() as client:
-            n_threads = sum(client.nthreads().values())
-            parts = row_parts(X, y, sample_weight, n_parts=max(1, n_threads))
-            supply = Supply(client, parts, int(rng.integers(2**31)))
-            facts = supply.read()
+        self._forget()
+        with connected(self.client) as client:
+            n_threads = sum(wait_for_workers(client).values())
+            parts = row_parts(X, y, sample_weight, n_parts=n_threads)
+            shuffle = Shuffle(client, parts, int(rng.integers(2**31)))
+            facts = shuffle.read()
             dtype, classes, weights = self._agree(facts)
             sizes = np.array([fact.n_rows for fact in facts])
             self._n_rows, self._rounds = int(sizes.sum()), 0
-            sample = self._draw(supply, sizes, dtype, classes, weights, rng)
+            sample = self._draw(shuffle, sizes, dtype, classes, weights, rng)
             warn_about_scales(sample.X)
             n_members = self.n_partitions or min(n_threads, int(sizes.sum()))
             with Workers(1) as workers:
@@ -91,8 +83,8 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
                 shares = self._shares(chain, sample, n_members, workers)
             plan = Plan(chain, training, self._schedule())
             given = self.partitioning == "given"
-            supply.send_by(plan, classes, weights, shares, None if given else n_members)
-            chain, result = self._run(client, supply, plan, classes, dtype, n_members, rng)
+            shuffle.send_by(plan, classes, weights, shares, None if given else n_members)
+            chain, result = self._run(client, shuffle, plan, classes, dtype, n_members, rng)
         local = self._new_local().take_over(
             chain, training, result, classes, self._n_rows, feature_names=facts[0].names
         )
@@ -102,49 +94,118 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
     # ---- for users --------------------------------------------------------------------
 
     def to_local(self) -> Any:
-        """The fitted model as an estimator without Dask, for instance to save or to explain it."""
-        check_is_fitted(self, "classes_")
-        return deepcopy(self._local)
+        """The fitted model as an estimator without Dask, for instance to save or to explain it.
+
+        Returns
+        -------
+        LocallyLinearSVC or SupervisedAnchorSVC
+            A copy.
+        """
+        return deepcopy(self._fitted())
 
     def decision_function(self, X: Any) -> Any:
-        """Scores of rows; lazy for Dask collections, computed for anything else."""
-        n_columns = self._columns()
-        return self._apply(X, "decision_function", n_columns, self._local.model_.dtype)
+        """Scores of rows; lazy for Dask collections, computed for anything else.
+
+        Parameters
+        ----------
+        X : Dask array or dataframe, or {array-like, CSR} of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        Dask array or dataframe, or ndarray
+            Of shape (n_rows,) for two classes, else (n_rows, n_classes).
+        """
+        return self._apply("decision_function", X)
 
     def predict(self, X: Any) -> Any:
-        """Predicted class labels; lazy for Dask collections, computed for anything else."""
-        check_is_fitted(self, "classes_")
-        return self._apply(X, "predict", None, self.classes_.dtype)
+        """Predicted class labels; lazy for Dask collections, computed for anything else.
+
+        Parameters
+        ----------
+        X : Dask array or dataframe, or {array-like, CSR} of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        Dask array or series, or ndarray of shape (n_rows,)
+            Labels.
+        """
+        return self._apply("predict", X)
+
+    @available_if(loss_is_log)
+    def predict_proba(self, X: Any) -> Any:
+        """Class probabilities (``loss="log"``); lazy for Dask collections.
+
+        Parameters
+        ----------
+        X : Dask array or dataframe, or {array-like, CSR} of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        Dask array or dataframe, or ndarray of shape (n_rows, n_classes)
+            Probabilities.
+        """
+        return self._apply("predict_proba", X)
+
+    @available_if(loss_is_log)
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithms of class probabilities (``loss="log"``); lazy for Dask collections.
+
+        Parameters
+        ----------
+        X : Dask array or dataframe, or {array-like, CSR} of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        Dask array or dataframe, or ndarray of shape (n_rows, n_classes)
+            Logarithms of probabilities.
+        """
+        return self._apply("predict_log_proba", X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The accuracy: the share of rows that are predicted correctly."""
+        """The accuracy: the share of rows that are predicted correctly.
+
+        Parameters
+        ----------
+        X : Dask array or dataframe, or {array-like, CSR} of shape (n_rows, n_features)
+            Rows.
+        y : Dask array or series, or array-like of shape (n_rows,)
+            Their labels.
+        sample_weight : Dask array or series, or array-like of shape (n_rows,), default=None
+            Weights of rows.
+
+        Returns
+        -------
+        float
+            In [0, 1].
+        """
+        local = self._fitted()
         if not is_lazy(X):
-            return float(self._local.score(X, y, sample_weight))
-        parts = row_parts(X, y, sample_weight, n_parts=1)
-        model = dask.delayed(self._local, traverse=False)
-        counts = [dask.delayed(_n_right)(model, *part) for part in parts]
-        right, total = np.sum(dask.compute(*counts), axis=0)
-        return float(right / total)
+            return float(local.score(X, y, sample_weight))
+        return accuracy(local, X, y, sample_weight)
 
     @property
     def anchors_(self) -> np.ndarray:
         """Anchors, ``(n_anchors, width of what is coded)``."""
-        return self._local.anchors_
+        return self._fitted().anchors_
 
     @property
     def beta_(self) -> float:
         """Sharpness of the soft coding."""
-        return self._local.beta_
+        return self._fitted().beta_
 
     @property
     def coef_(self) -> np.ndarray:
         """Weights of the local models, ``(n_anchors, n_columns, p)``."""
-        return self._local.coef_
+        return self._fitted().coef_
 
     @property
     def intercept_(self) -> np.ndarray:
         """Intercepts of the local models, ``(n_anchors, n_columns)``."""
-        return self._local.intercept_
+        return self._fitted().intercept_
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")
@@ -152,7 +213,26 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "client": None}  # a connection cannot be pickled
 
+    def __sklearn_clone__(self) -> Any:
+        """A clone with the same client, which cannot be copied."""
+        without_client = copy(self)  # by __getstate__
+        made = super(DaskClassifier, without_client).__sklearn_clone__()
+        return made.set_params(client=self.client)
+
+    def _fitted(self) -> ChainClassifier:
+        check_is_fitted(self)
+        return self._local
+
+    def _apply(self, method: str, X: Any) -> Any:
+        local = self._fitted()
+        return apply_lazily(local, method, X) if is_lazy(X) else getattr(local, method)(X)
+
     # ---- fitting ---------------------------------------------------------------------------------
+
+    def _forget(self) -> None:
+        """Delete the last fit, so that an interrupted fit leaves no model."""
+        if hasattr(self, "classes_"):
+            del self.classes_
 
     def _new_local(self) -> Any:
         names = set(self._local_class().get_params(deep=False))
@@ -160,7 +240,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         return self._local_class(**{name: value for name, value in given if name in names})
 
     def _settings(self) -> ChainSettings:
-        return ChainSettings.of(self)
+        return ChainSettings.of(self, global_intercept=False)
 
     def _schedule(self) -> AnchorSchedule:
         return AnchorSchedule()
@@ -189,33 +269,16 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         else:
             check_number("epochs_per_round", self.epochs_per_round)
 
-    @contextmanager
-    def _connected(self) -> Iterator[Client]:
-        """The client given, or the one in use, or a cluster on this machine for this fit."""
-        client = self.client
-        if client is None:
-            try:
-                client = get_client()
-            except ValueError:
-                with (
-                    dask.config.set(KEEP_MEMORY),
-                    LocalCluster(dashboard_address=":0") as cluster,
-                    Client(cluster) as own,
-                ):
-                    yield own
-                return
-        with client.as_current():
-            yield client
-
     def _agree(self, facts: list[PartFacts]) -> tuple[np.dtype[Any], np.ndarray, np.ndarray]:
         """One type of numbers, all classes, and the weight of each."""
-        for name in ("n_features", "is_sparse", "names"):
-            values = {getattr(fact, name) for fact in facts}
+        filled = [fact for fact in facts if fact.n_rows]
+        # An empty frame does not tell whether its rows would be sparse.
+        for name, known in (("n_features", facts), ("names", facts), ("is_sparse", filled)):
+            values = {getattr(fact, name) for fact in known}
             if len(values) > 1:
                 raise ValueError(
                     f"the partitions of X differ in {name}: {sorted(map(str, values))}."
                 )
-        filled = [fact for fact in facts if fact.n_rows]
         if not filled:
             raise ValueError("X has no rows (rows of weight zero do not count).")
         classes, place = np.unique(
@@ -230,7 +293,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
 
     def _draw(
         self,
-        supply: Supply,
+        shuffle: Shuffle,
         sizes: np.ndarray,
         dtype: Any,
         classes: np.ndarray,
@@ -241,7 +304,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         n_rows = int(sizes.sum())
         n_wanted = min(rows_to_sample(self.n_anchors), n_rows)
         drawn = rng.multivariate_hypergeometric(sizes, n_wanted)
-        return pooled(supply.draw(drawn), dtype, classes, weights, n_rows)
+        return pooled(shuffle.draw(drawn), dtype, classes, weights, n_rows)
 
     def _shares(
         self, chain: LocalModel, sample: LabelledRows, n_members: int, workers: Workers
@@ -256,7 +319,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
     def _run(
         self,
         client: Client,
-        supply: Supply,
+        shuffle: Shuffle,
         plan: Plan,
         classes: np.ndarray,
         dtype: Any,
@@ -265,26 +328,26 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
     ) -> tuple[LocalModel, SolverResult]:
         chain, joint = plan.chain, plan.training.joint
         columns = n_columns(len(classes), joint)
-        shape = (chain.n_anchors, columns, chain.feature_map.n_features_out + 1)
-        crew = Crew(client, 1 if joint else columns, shape, dtype, int(rng.integers(2**31)))
+        shape = (chain.n_blocks, columns, chain.feature_map.n_features_out + 1)
+        remote = RemoteTeam(client, 1 if joint else columns, shape, dtype, int(rng.integers(2**31)))
         monitor = EpochMonitor(self, self.max_iter, self.verbose, task="round")
         try:
             if self.partitioning == "given":
-                n_members = supply.n_parts
+                n_members = shuffle.n_parts
             care = self._care()
-            masses = crew.enlist(plan, n_members, supply, care)
-            supply.release()
+            masses = remote.create_members(plan, n_members, shuffle, care)
+            shuffle.release()
             if self.partitioning == "given":
                 self._warn_if_sorted(masses)
-            chain, result = self._train(crew, plan, monitor)
+            chain, result = self._train(remote, plan, monitor)
         finally:
             monitor.close()
-            crew.close()
-        self.n_partitions_ = crew.n_members
-        self.n_restarts_ = crew.n_restarts
+            remote.close()
+        self.n_partitions_ = remote.n_members
+        self.n_restarts_ = remote.n_restarts
         rounds = max(1, self._rounds)
         self.bytes_per_round_ = {
-            "sent": crew.bytes_sent // rounds, "received": crew.bytes_received // rounds,
+            "sent": remote.bytes_sent // rounds, "received": remote.bytes_received // rounds,
         }  # fmt: skip
         return chain, result
 
@@ -293,16 +356,16 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         return team.CARE_AT_BORDERS if grouped else team.CARE_EVERYWHERE
 
     def _train(
-        self, crew: Crew, plan: Plan, monitor: EpochMonitor
+        self, remote: RemoteTeam, plan: Plan, monitor: EpochMonitor
     ) -> tuple[LocalModel, SolverResult]:
-        return plan.chain, self._solve(crew, monitor)
+        return plan.chain, self._solve(remote, monitor)
 
-    def _solve(self, crew: Crew, monitor: EpochMonitor) -> SolverResult:
+    def _solve(self, remote: RemoteTeam, monitor: EpochMonitor) -> SolverResult:
         n_epochs = self.epochs_per_round
         if n_epochs == "auto":
-            n_epochs = team.default_epochs(self._n_rows // crew.n_members)
+            n_epochs = team.default_epochs(self._n_rows // remote.n_members)
         result = team.solve(
-            crew, tol=self.tol, max_iter=self.max_iter, n_epochs=n_epochs, monitor=monitor,
+            remote, tol=self.tol, max_iter=self.max_iter, n_epochs=n_epochs, monitor=monitor,
         )  # fmt: skip
         self._rounds += result.n_iter
         return result
@@ -330,48 +393,3 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = local.classes_
         self.n_iter_, self.history_ = result.n_iter, result.history
         self.objective_, self.duality_gap_ = result.objective, result.duality_gap
-
-    # ---- prediction ------------------------------------------------------------------------------
-
-    def _columns(self) -> int | None:
-        check_is_fitted(self, "classes_")
-        n_columns = self._local.model_.n_columns
-        return None if n_columns == 1 else n_columns
-
-    def _apply(self, X: Any, method: str, n_columns: int | None, dtype: Any) -> Any:
-        """Call a method of the local model on every partition, lazily."""
-        if not is_lazy(X):
-            return getattr(self._local, method)(X)
-        model = dask.delayed(self._local, traverse=False)
-        if isinstance(X, da.Array):
-            X = X.rechunk({1: -1})
-            shape = {"drop_axis": 1} if n_columns is None else {"chunks": (X.chunks[0], n_columns)}
-            meta = np.empty((0,) if n_columns is None else (0, 0), dtype)
-            return X.map_blocks(_call, model, method, dtype=dtype, meta=meta, **shape)
-        if n_columns is None:
-            meta = pd.Series(np.empty(0, dtype), name=method)
-        else:
-            meta = pd.DataFrame(np.empty((0, n_columns), dtype), columns=list(self.classes_))
-        return X.map_partitions(_call_on_frame, model, method, meta, meta=meta)
-
-
-def _call(X: Any, model: Any, method: str) -> np.ndarray:
-    if not X.shape[0]:
-        return np.empty((0, *getattr(model, method)(np.zeros((1, X.shape[1]))).shape[1:]))
-    return getattr(model, method)(X)
-
-
-def _call_on_frame(X: Any, model: Any, method: str, meta: Any) -> Any:
-    if not len(X):
-        return meta.iloc[:0]
-    values = getattr(model, method)(X)
-    if values.ndim == 1:
-        return pd.Series(values, index=X.index, name=meta.name)
-    return pd.DataFrame(values, index=X.index, columns=meta.columns)
-
-
-def _n_right(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[float, float]:
-    if not X.shape[0]:
-        return 0.0, 0.0
-    weights = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight)
-    return float(weights[np.asarray(y) == model.predict(X)].sum()), float(weights.sum())

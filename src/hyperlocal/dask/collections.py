@@ -10,11 +10,30 @@ import dask.array as da
 import numpy as np
 import scipy.sparse as sp
 from dask.base import is_dask_collection
+from dask.delayed import Delayed
+from distributed import Future
+
+from ..data.rows import well_formed
 
 
 def is_lazy(X: Any) -> bool:
     """Whether ``X`` is a Dask array or dataframe."""
-    return is_dask_collection(X) and hasattr(X, "to_delayed")
+    check_collection("X", X)
+    return is_dask_collection(X)
+
+
+def check_collection(name: str, values: Any) -> None:
+    """Raise unless ``values`` are in memory or a Dask array, dataframe or series."""
+    first = values[0] if isinstance(values, (list, tuple)) and values else values
+    if isinstance(first, (Future, Delayed)):
+        raise TypeError(
+            f"{name} is a {type(first).__name__}, whose shape is unknown; make a collection of it "
+            "with dask.array.from_delayed or dask.dataframe.from_delayed."
+        )
+    if is_dask_collection(values) and not hasattr(values, "ndim"):
+        raise TypeError(
+            f"{name} must be a Dask array or dataframe, not a Dask {type(values).__name__}."
+        )
 
 
 def row_parts(X: Any, y: Any, sample_weight: Any, n_parts: int) -> list[tuple[Any, Any, Any]]:
@@ -65,13 +84,14 @@ def _cut(values: Any, lengths: list[int]) -> list[Any]:
     bounds = np.concatenate([[0], np.cumsum(lengths)])
     take = values.iloc if hasattr(values, "iloc") else values
     if sp.issparse(values):
-        take = values.tocsr()
+        take = well_formed(values).tocsr()
     pieces = [take[begin:end] for begin, end in pairwise(bounds)]
     return [dask.delayed(piece, traverse=False) for piece in pieces]
 
 
 def _divided_like(name: str, values: Any, lengths: list[int] | None, n_parts: int) -> list[Any]:
-    if not is_lazy(values):
+    check_collection(name, values)
+    if not is_dask_collection(values):
         values = values if hasattr(values, "shape") else np.asarray(values)
         if lengths is None:
             raise TypeError(

@@ -14,7 +14,7 @@ from ..runtime.progress import EpochMonitor
 from ..solvers.anchor_learning import AnchorSchedule
 from ..solvers.result import SolverResult
 from .base import DaskClassifier
-from .crew import Crew
+from .remote_team import RemoteTeam
 from .tasks import Plan
 
 
@@ -98,18 +98,18 @@ n_partitions_, n_restarts_, bytes_per_round_, n_features_in_, feature_names_in_
         check_flag("keep_if_better", self.keep_if_better)
 
     def _settings(self) -> ChainSettings:
-        return ChainSettings.of(self, coding="soft")
+        return ChainSettings.of(self, coding="soft", global_intercept=False)
 
     def _schedule(self) -> AnchorSchedule:
         return AnchorSchedule(self.anchor_epochs, self.anchor_step)
 
     def _train(
-        self, crew: Crew, plan: Plan, monitor: EpochMonitor
+        self, remote: RemoteTeam, plan: Plan, monitor: EpochMonitor
     ) -> tuple[LocalModel, SolverResult]:
-        first = self._solve(crew, monitor) if self.keep_if_better else None
-        learned = self._learn(crew, plan)
-        crew.lift_again(learned, self._care())
-        result = self._solve(crew, monitor)
+        first = self._solve(remote, monitor) if self.keep_if_better else None
+        learned = self._learn(remote, plan)
+        remote.lift_again(learned, self._care())
+        result = self._solve(remote, monitor)
         self.initial_anchors_ = plan.chain.gate.anchors
         self.objectives_ = {"learned": result.objective}
         if first is not None:
@@ -124,11 +124,11 @@ n_partitions_, n_restarts_, bytes_per_round_, n_features_in_, feature_names_in_
         local.anchors_learned_, local.held_out_accuracy_ = self.anchors_learned_, None
         super()._remember(local, result)
 
-    def _learn(self, crew: Crew, plan: Plan) -> Plan:
+    def _learn(self, remote: RemoteTeam, plan: Plan) -> Plan:
         """The plan with anchors that were moved, in rounds."""
         n_epochs = -(-plan.schedule.n_epochs(self._n_rows) // self.anchor_rounds)
         for number in range(self.anchor_rounds):
-            answers = crew.learn(plan, n_epochs, shorter=1 - number / self.anchor_rounds)
+            answers = remote.learn(plan, n_epochs, shorter=1 - number / self.anchor_rounds)
             gate = plan.chain.gate
             gate = replace(gate, anchors=_mean_anchors(answers, gate.anchors))
             plan = replace(plan, chain=replace(plan.chain, gate=gate))

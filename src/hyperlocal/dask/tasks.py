@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from ..data.checks import check_block
 from ..data.labelled import LabelledRows, part_of
-from ..data.rows import canonical, take_rows
+from ..data.rows import canonical, take_rows, well_formed
 from ..estimators.locally_linear import LocallyLinearSVC
 from ..gates.codes import anchor_masses
 from ..model.local_model import LocalModel
@@ -100,14 +100,16 @@ def _checked(X: Any, y: Any, sample_weight: Any) -> Part:
     if not X.shape[0]:
         if len(y):
             raise ValueError(f"y has {len(y)} rows; X has none.")
-        X = canonical(X) if sp.issparse(X) else np.zeros((0, X.shape[1]), _float_of(X))
+        X = canonical(well_formed(X)) if sp.issparse(X) else np.zeros((0, X.shape[1]), _float_of(X))
         return Part(X, np.asarray(y), np.ones(0), names)
     return Part(*check_block(LocallyLinearSVC(), X, y, sample_weight, reset=True), names)
 
 
 def _float_of(X: Any) -> Any:
-    dtypes = {np.dtype(dtype) for dtype in getattr(X, "dtypes", [getattr(X, "dtype", float)])}
-    return np.float32 if dtypes == {np.dtype(np.float32)} else np.float64
+    """The precision of the rows of an empty array or frame, also for pandas' own types."""
+    dtypes = getattr(X, "dtypes", [getattr(X, "dtype", None)])
+    is_single = all(getattr(dtype, "numpy_dtype", dtype) == np.float32 for dtype in dtypes)
+    return np.float32 if is_single else np.float64
 
 
 def describe(part: Part) -> PartFacts:
@@ -173,6 +175,7 @@ def whole(part: Part, plan: Plan, classes: np.ndarray, class_weights: np.ndarray
 
 def joined(pieces: Sequence[LabelledRows]) -> LabelledRows:
     """All rows of the pieces."""
+    pieces = [piece for piece in pieces if piece.X.shape[0]] or pieces[:1]
     first = pieces[0]
     if len(pieces) == 1:
         return first
@@ -186,7 +189,7 @@ def joined(pieces: Sequence[LabelledRows]) -> LabelledRows:
     )
 
 
-def enlist(
+def create_member(
     key: _Key, plan: Plan, pieces: Sequence[LabelledRows]
 ) -> tuple[int, np.ndarray, np.ndarray]:
     """Store and lift a member's rows; returns their number, the mass of anchors and of classes."""
@@ -243,7 +246,7 @@ def carry(what: Any) -> Any:
     return what
 
 
-def dismiss(token: str) -> None:
+def remove_members(token: str) -> None:
     """Remove the members of a team."""
     for key in [key for key in _HELD if key[0] == token]:
         del _HELD[key]

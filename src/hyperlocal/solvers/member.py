@@ -74,7 +74,7 @@ class Member:
             self._take(order.steps)
         descent.alpha = self._settled
         descent.weights = weights
-        if order.look or order.restart:
+        if order.with_losses or order.restart:
             descent.check(0)
         start, own = self._pulled(weights) if order.restart else self._carried_on(order)
         ahead = weights
@@ -90,7 +90,7 @@ class Member:
         return Proposal(
             self._anchors,
             self._change[self._anchors] / self._stretch[self._anchors, None, None],
-            descent.losses if order.look else None,
+            descent.losses if order.with_losses else None,
             descent.estimates,
             self._conjugates(),
             order.restart,
@@ -146,10 +146,15 @@ class LocalTeam:
         self.dtype = members[0].dtype
 
     def respond(
-        self, weights: np.ndarray, steps: np.ndarray, momentum: float, n_epochs: float, look: bool
+        self,
+        weights: np.ndarray,
+        steps: np.ndarray,
+        momentum: float,
+        n_epochs: float,
+        with_losses: bool,
     ) -> list[Proposal]:
         """Run the members one after the other."""
         return [
-            member.respond(Order(weights, own, momentum, n_epochs, look))
+            member.respond(Order(weights, own, momentum, n_epochs, with_losses))
             for member, own in zip(self.members, steps, strict=True)
         ]

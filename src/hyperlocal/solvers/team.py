@@ -43,7 +43,7 @@ STRICTER = 0.7
 # few anchors, and a little less converges sooner.
 CARE_AT_BORDERS = 0.8
 CARE_EVERYWHERE = 1.0
-ROUNDS_BETWEEN_LOOKS = 15
+ROUNDS_BETWEEN_CHECKS = 15
 MOST_SWEEPS = 200
 NUMBERS_PER_BLOCK = 1 << 21
 STEPS_SETTLED = 1e-5
@@ -61,7 +61,7 @@ class Order:
     momentum : float
     n_epochs : float
         At most one may be broken.
-    look : bool
+    with_losses : bool
         Whether to compute the losses at the weights: it takes a pass over all rows.
     restart : bool
         The member is new: its variables are at zero, and ``weights`` are from before it was lost.
@@ -71,7 +71,7 @@ class Order:
     steps: np.ndarray
     momentum: float
     n_epochs: float
-    look: bool
+    with_losses: bool
     restart: bool = False
 
     def with_weights(self, weights: np.ndarray) -> Order:
@@ -115,7 +115,12 @@ class Team(Protocol):
     dtype: np.dtype[Any]
 
     def respond(
-        self, weights: np.ndarray, steps: np.ndarray, momentum: float, n_epochs: float, look: bool
+        self,
+        weights: np.ndarray,
+        steps: np.ndarray,
+        momentum: float,
+        n_epochs: float,
+        with_losses: bool,
     ) -> Sequence[Proposal]:
         """Send each member its order (``steps`` has a row for each), and gather the answers."""
 
@@ -126,7 +131,7 @@ def solve(
     tol: float,
     max_iter: int,
     n_epochs: float,
-    rounds_between_looks: int = ROUNDS_BETWEEN_LOOKS,
+    rounds_between_checks: int = ROUNDS_BETWEEN_CHECKS,
     monitor: Monitor | None = None,
 ) -> SolverResult:
     """Minimize until the duality gap is at most ``tol`` times the objective.
@@ -139,7 +144,7 @@ def solve(
         The most rounds.
     n_epochs : float
         Epochs of each member in a round; a half is half of the rows, drawn at random.
-    rounds_between_looks : int
+    rounds_between_checks : int
         The losses of all rows are summed at least that often, and whenever the estimated gap is
         small enough.
     monitor : Monitor, optional
@@ -150,7 +155,7 @@ def solve(
     SolverResult
         With the weights of the lowest objective; ``history`` has a row per check of the gap.
     """
-    coordinator = Coordinator(team, tol, n_epochs, rounds_between_looks)
+    coordinator = Coordinator(team, tol, n_epochs, rounds_between_checks)
     rounds = Epochs(max_iter, monitor)
     coordinator.ask(0, rounds.ended)
     for number in rounds.until_converged(coordinator):
@@ -176,7 +181,7 @@ class Coordinator:
         team: Team,
         tol: float,
         n_epochs: float,
-        rounds_between_looks: int = ROUNDS_BETWEEN_LOOKS,
+        rounds_between_checks: int = ROUNDS_BETWEEN_CHECKS,
     ):
         self.weights = np.zeros(team.shape)
         self.steps = np.zeros((team.n_members, team.n_groups))
@@ -185,7 +190,7 @@ class Coordinator:
         self.converged = False
         self.history: list[tuple[int, float, float]] = []
         self._team, self._tol, self._n_epochs = team, tol, n_epochs
-        self._rounds_between_looks = rounds_between_looks
+        self._rounds_between_checks = rounds_between_checks
         self._proposals: Sequence[Proposal] = ()
         self._joint = team.n_groups != team.shape[1]
         self._parts: list[np.ndarray | None] = [None] * team.n_members
@@ -193,7 +198,7 @@ class Coordinator:
         self._highest = np.full(team.n_groups, -np.inf)
         self._estimate = np.inf
         self._settled_share = 1.0
-        self._last_look = 0
+        self._last_check = 0
 
     @property
     def objective(self) -> float:
@@ -212,18 +217,18 @@ class Coordinator:
         without.
         """
         weights = self.weights.astype(self._team.dtype)
-        looks_settled = self._looks_settled()
-        overdue = number - self._last_look >= self._rounds_between_looks
-        look = is_last or looks_settled or overdue
+        seems_settled = self._seems_settled()
+        overdue = number - self._last_check >= self._rounds_between_checks
+        with_losses = is_last or seems_settled or overdue
         n_epochs = 0 if is_last else self._n_epochs
         momentum = self._momentum(number)
-        self._proposals = self._team.respond(weights, self.steps, momentum, n_epochs, look)
+        self._proposals = self._team.respond(weights, self.steps, momentum, n_epochs, with_losses)
         self._evaluate(weights)
-        if look:
-            self._last_look = number
+        if with_losses:
+            self._last_check = number
             self.history.append((number, self.objective, self.gap))
             self.converged = self.gap <= self._tol * self.objective
-        if looks_settled and not self.converged:
+        if seems_settled and not self.converged:
             self._settled_share *= STRICTER
 
     def decide(self) -> None:
@@ -245,7 +250,7 @@ class Coordinator:
         delay = DELAY / min(1.0, self._n_epochs)
         return number / (number + delay) if number > 1 else 0.0
 
-    def _looks_settled(self) -> bool:
+    def _seems_settled(self) -> bool:
         tolerated = self._settled_share * self._tol * abs(self.dual_value + self._estimate)
         return self._estimate <= tolerated
 

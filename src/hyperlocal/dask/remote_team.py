@@ -7,7 +7,6 @@ members, within the same round. The fit fails if no worker is left for half a mi
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,24 +16,19 @@ from distributed import CancelledError, Client, Future, wait
 
 from ..solvers.team import Order, Proposal, stiffness_of
 from . import tasks
-from .supply import send
+from .connection import SECONDS_BETWEEN_CHECKS, threads_of_workers, wait_for_workers
+from .shuffle import send
 
-SECONDS_BETWEEN_LOOKS = 1.0
-PATIENCE = 30.0
-SECONDS_TO_DISMISS = 10.0
+SECONDS_TO_REMOVE = 10.0
 # Up to so many bytes, to all members together, weights are sent with the tasks, through the
 # scheduler. More are sent to one worker, and from there to the others: one more message.
 FEW_BYTES = 1 << 23
 
 # Returns the pieces of members' rows, as futures.
-Supply = Callable[[set[int]], dict[int, list[Future]]]
+RowsOf = Callable[[set[int]], dict[int, list[Future]]]
 
 
-class WorkersLostError(RuntimeError):
-    """No Dask worker is left."""
-
-
-class Crew:
+class RemoteTeam:
     """Members on workers; a :class:`hyperlocal.solvers.team.Team`.
 
     Parameters
@@ -63,17 +57,19 @@ class Crew:
         self._homes: dict[int, str] = {}
         self._stiffness = np.empty((0, shape[0]))
         self._numbers: list[int] = []
-        self._supply: Supply
+        self._rows_of: RowsOf
         self._plan: tasks.Plan
 
     # ---- members -------------------------------------------------------------------------------
 
-    def enlist(self, plan: tasks.Plan, n_members: int, supply: Supply, care: float) -> np.ndarray:
+    def create_members(
+        self, plan: tasks.Plan, n_members: int, rows_of: RowsOf, care: float
+    ) -> np.ndarray:
         """Place members on workers, except empty ones; returns the mass of classes of each."""
-        self._plan, self._supply = plan, supply
+        self._plan, self._rows_of = plan, rows_of
         facts = self._make(set(range(n_members)))
         present = [member for member in range(n_members) if facts[member][0]]
-        # Members get new numbers; their supply uses the first ones.
+        # Members get new numbers; their rows are found by the first ones.
         self._numbers = present
         self._homes = {new: self._homes[old] for new, old in enumerate(present)}
         self.n_members = len(present)
@@ -84,7 +80,7 @@ class Crew:
         """Lift the rows of all members by another gate."""
         self._plan = plan
         sent = self._send(plan)
-        masses = self._ask(tasks.lift_again, lambda member: (sent,))
+        masses = self._run(tasks.lift_again, lambda member: (sent,))
         self._stiffness = stiffness_of(np.array(masses), care)
 
     def learn(
@@ -92,12 +88,17 @@ class Crew:
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Move the anchors, by the rows of each member."""
         sent = self._send(plan)
-        return self._ask(
+        return self._run(
             tasks.learn, lambda member: (sent, n_epochs, shorter, [self._seed, member])
         )
 
     def respond(
-        self, weights: np.ndarray, steps: np.ndarray, momentum: float, n_epochs: float, look: bool
+        self,
+        weights: np.ndarray,
+        steps: np.ndarray,
+        momentum: float,
+        n_epochs: float,
+        with_losses: bool,
     ) -> Sequence[Proposal]:
         """Send orders to all members, and gather their proposals."""
         blank = np.empty((0, 0, 0), self.dtype)
@@ -105,14 +106,14 @@ class Crew:
         sent = weights if few else self._send(weights)
 
         def arguments(member: int, sent: Any = sent, restart: bool = False) -> tuple[Any, ...]:
-            order = Order(blank, steps[member], momentum, n_epochs, look, restart)
+            order = Order(blank, steps[member], momentum, n_epochs, with_losses, restart)
             seed = [self._seed, self._numbers[member], self.n_restarts]
             return order, sent, self._stiffness[member], seed
 
         def after_loss(member: int) -> tuple[Any, ...]:  # the weights may be lost with a worker
             return arguments(member, weights if few else self._send(weights), restart=True)
 
-        proposals = self._ask(tasks.respond, arguments, after_loss)
+        proposals = self._run(tasks.respond, arguments, after_loss)
         self.bytes_sent += weights.nbytes * (
             self.n_members if few else len(set(self._homes.values()))
         )
@@ -122,19 +123,19 @@ class Crew:
     def close(self) -> None:
         """Remove the members from the workers; never raises."""
         try:
-            homes = set(self._homes.values()) & set(self._workers())
+            homes = set(self._homes.values()) & set(threads_of_workers(self.client))
             done = [
-                self.client.submit(tasks.dismiss, self._token, workers=[home], pure=False)
+                self.client.submit(tasks.remove_members, self._token, workers=[home], pure=False)
                 for home in homes
             ]
             if done:
-                wait(done, timeout=SECONDS_TO_DISMISS)
+                wait(done, timeout=SECONDS_TO_REMOVE)
         except Exception:  # the cluster, and the members with it, is gone
             pass
 
     # ---- tasks of members ------------------------------------------------------------------------
 
-    def _ask(
+    def _run(
         self,
         task: Callable[..., Any],
         arguments: Callable[[int], tuple[Any, ...]],
@@ -166,10 +167,10 @@ class Crew:
         numbers = {old: new for new, old in enumerate(self._numbers)}
         while missing:
             homes = self._choose_homes(missing)
-            pieces, plan = self._supply(missing), self._send(self._plan)
+            pieces, plan = self._rows_of(missing), self._send(self._plan)
             futures = {
                 member: self.client.submit(
-                    tasks.enlist, (self._token, member), plan, pieces[member],
+                    tasks.create_member, (self._token, member), plan, pieces[member],
                     workers=[homes[member]], pure=False,
                 )
                 for member in missing
@@ -185,7 +186,7 @@ class Crew:
 
     def _choose_homes(self, members: set[int]) -> dict[int, str]:
         """A worker for each member: those with the fewest members per thread."""
-        threads = self._wait_for_workers()
+        threads = wait_for_workers(self.client)
         loads = dict.fromkeys(threads, 0)
         for home in self._homes.values():
             if home in loads:
@@ -207,9 +208,9 @@ class Crew:
         try:
             while pending:
                 try:
-                    wait(list(pending.values()), timeout=SECONDS_BETWEEN_LOOKS)
+                    wait(list(pending.values()), timeout=SECONDS_BETWEEN_CHECKS)
                 except TimeoutError:
-                    alive = self._workers()
+                    alive = threads_of_workers(self.client)
                     gone = {member for member in pending if homes[member] not in alive}
                     lost |= gone
                     if gone:
@@ -247,27 +248,7 @@ class Crew:
                 lost.add(member)
         return results
 
-    def _workers(self) -> dict[str, int]:
-        """Threads of each worker."""
-        if self.client.status != "running":
-            raise WorkersLostError(
-                f"the Dask client is {self.client.status}: the scheduler is gone, and the fit with "
-                "it."
-            )
-        return self.client.nthreads()
-
-    def _wait_for_workers(self) -> dict[str, int]:
-        begin = time.monotonic()
-        while not (workers := self._workers()):
-            if time.monotonic() - begin > PATIENCE:
-                raise WorkersLostError(
-                    f"all Dask workers are lost, and none came back within {PATIENCE:.0f} s; start "
-                    "workers and fit again."
-                )
-            time.sleep(0.2)
-        return workers
-
     def _send(self, what: Any) -> Future:
         """Make weights or a model available to all workers, once there are any."""
-        self._wait_for_workers()
+        wait_for_workers(self.client)
         return send(self.client, what)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
-from hyperlocal.dask import DaskLocallyLinearSVC, crew
-from hyperlocal.dask.crew import WorkersLostError
+from hyperlocal.dask import DaskLocallyLinearSVC, connection
+from hyperlocal.dask.connection import WorkersLostError
 from hyperlocal.solvers import team
 
 
@@ -68,7 +68,7 @@ def test_a_cluster_may_shrink_to_one_worker(processes, rows, at_round):
 
 
 def test_losing_all_workers_is_an_error_and_no_hang(processes, rows, at_round, monkeypatch):
-    monkeypatch.setattr(crew, "PATIENCE", 3.0)
+    monkeypatch.setattr(connection, "SECONDS_WITHOUT_WORKERS", 3.0)
     at_round(3, lambda: processes.cluster.scale(0))
     begin = time.monotonic()
     with pytest.raises(WorkersLostError, match="all Dask workers are lost"):

@@ -11,9 +11,10 @@ from distributed import Client, Future
 
 from ..data.labelled import LabelledRows
 from . import tasks
+from .connection import gathered
 
 
-class Supply:
+class Shuffle:
     """Partitions, and how their rows reach the members.
 
     Parameters
@@ -40,7 +41,8 @@ class Supply:
     def read(self) -> list[tasks.PartFacts]:
         """Read and describe all partitions. They stay on the workers until :meth:`release`."""
         self._parts = self._client.compute(self._recipes)
-        return self._client.gather(self._client.map(tasks.describe, self._parts, pure=False))
+        described = self._client.map(tasks.describe, self._parts, pure=False)
+        return gathered(self._client, described)
 
     def draw(self, sizes: np.ndarray) -> list[tasks.Part]:
         """So many rows of each partition, at random."""
@@ -49,7 +51,7 @@ class Supply:
             for index, (part, size) in enumerate(zip(self._parts, sizes, strict=True))
             if size
         ]
-        return self._client.gather(drawn)
+        return gathered(self._client, drawn)
 
     def send_by(
         self,

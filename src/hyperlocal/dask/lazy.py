@@ -1,0 +1,78 @@
+"""Predictions of a fitted model for Dask collections: partition by partition, when computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+import pandas as pd
+
+from ..data.checks import check_sample_weight
+from ..estimators.chain import ChainClassifier
+from .collections import row_parts
+
+
+def apply_lazily(model: ChainClassifier, method: str, X: Any) -> Any:
+    """Call a method of a fitted model on every partition of a Dask array or dataframe.
+
+    The type of the result is that of the method's result for one row, so an empty partition gives
+    the same type as any other.
+    """
+    example = getattr(model, method)(_example_row(model))
+    sent = dask.delayed(model, traverse=False)
+    if isinstance(X, da.Array):
+        return _apply_to_array(sent, method, X, example[:0])
+    if example.ndim == 1:
+        meta = pd.Series(example, name=method).iloc[:0]
+    else:
+        meta = pd.DataFrame(example, columns=list(model.classes_)).iloc[:0]
+    return X.map_partitions(_call_on_frame, sent, method, meta, meta=meta)
+
+
+def _apply_to_array(model: Any, method: str, X: Any, empty: np.ndarray) -> Any:
+    if X.ndim != 2:
+        raise ValueError(f"X must have rows and columns, but it has {X.ndim} dimension(s).")
+    X = X.rechunk({1: -1})
+    is_column = empty.ndim == 1
+    shape = {"drop_axis": 1} if is_column else {"chunks": (X.chunks[0], empty.shape[1])}
+    return X.map_blocks(_call, model, method, empty, dtype=empty.dtype, meta=empty, **shape)
+
+
+def _example_row(model: ChainClassifier) -> pd.DataFrame:
+    names = getattr(model, "feature_names_in_", None)
+    return pd.DataFrame(np.zeros((1, model.n_features_in_)), columns=names)
+
+
+def _call(X: Any, model: ChainClassifier, method: str, empty: np.ndarray) -> np.ndarray:
+    return getattr(model, method)(X) if X.shape[0] else empty
+
+
+def _call_on_frame(X: Any, model: ChainClassifier, method: str, meta: Any) -> Any:
+    if not len(X):
+        return meta
+    values = getattr(model, method)(X)
+    if values.ndim == 1:
+        return pd.Series(values, index=X.index, name=meta.name, dtype=meta.dtype)
+    return pd.DataFrame(values, index=X.index, columns=meta.columns)
+
+
+def accuracy(model: ChainClassifier, X: Any, y: Any, sample_weight: Any) -> float:
+    """The share of rows of a Dask collection that are predicted correctly."""
+    sent = dask.delayed(model, traverse=False)
+    parts = row_parts(X, y, sample_weight, n_parts=1)
+    counts = [dask.delayed(_n_right)(sent, *part) for part in parts]
+    right, total = np.sum(dask.compute(*counts), axis=0)
+    if not total:
+        raise ValueError("X has no rows to score (rows of weight zero do not count).")
+    return float(right / total)
+
+
+def _n_right(model: ChainClassifier, X: Any, y: Any, sample_weight: Any) -> tuple[float, float]:
+    if not X.shape[0]:
+        return 0.0, 0.0
+    labels, weights = np.asarray(y), check_sample_weight(sample_weight, X.shape[0], all_rows=False)
+    if len(labels) != X.shape[0]:
+        raise ValueError(f"a partition of y has {len(labels)} rows; that of X has {X.shape[0]}.")
+    return float(weights[labels == model.predict(X)].sum()), float(weights.sum())
