@@ -10,6 +10,9 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import KNeighborsClassifier
 
+from hyperlocal.data.labelled import LabelledRows
+from hyperlocal.neighbors import megm_descent
+from hyperlocal.neighbors.megm import in_typical_distances
 from hyperlocal.neighbors.megm_descent import loss_and_gradient
 from hyperlocal.preprocessing import MEGM
 from hyperlocal.runtime.threads import Workers
@@ -53,27 +56,78 @@ def test_descent_lowers_the_loss():
     learned = MEGM(random_state=0).fit(X, y)
     one_hot, y = np.eye(4)[y], y.astype(np.int32)
     now, _ = loss_and_gradient(learned.components_, X, y, one_hot, ONE_THREAD)
-    start = MEGM()._start(X, np.random.default_rng(0), ONE_THREAD)
+    start = typical(X)[1] * np.eye(8)
     before, _ = loss_and_gradient(start, X, y, one_hot, ONE_THREAD)
     assert now == pytest.approx(learned.loss_)
     assert now < 0.8 * before
 
 
-def test_the_start_is_scaled_by_neighbor_distances():
+def typical(X):
+    """Rows in typical distances, and their factor."""
+    data = LabelledRows(X, np.zeros(len(X), np.int32), np.zeros(1), np.ones(len(X)))
+    return in_typical_distances(data, np.eye(X.shape[1]), np.random.default_rng(0), ONE_THREAD)
+
+
+def test_rows_are_scaled_by_neighbor_distances():
     """The mean squared distance to ten neighbors is one where the descent starts."""
     X, _ = make_relevant()
-    start = MEGM()._start(X, np.random.default_rng(0), ONE_THREAD)
-    assert (start == start[0, 0] * np.eye(8)).all()
-    distances = ((X[:, None] - X[None]) ** 2).sum(axis=2)
-    typical = np.sort(distances, axis=1)[:, 1:11].mean()
-    assert start[0, 0] == pytest.approx(typical**-0.5)
+    rows = typical(X)[0].X
+    distances = ((rows[:, None] - rows[None]) ** 2).sum(axis=2)
+    assert np.sort(distances, axis=1)[:, 1:11].mean() == pytest.approx(1)
+    np.testing.assert_allclose(rows.mean(axis=0), 0, atol=1e-12)
+
+
+HOSTILE = {
+    "an offset": lambda X: X + 1e6,
+    "a constant column": lambda X: np.column_stack([X, np.full(len(X), 1e8)]),
+    "large units": lambda X: X * 1e60,
+    "small units": lambda X: X * 1e-140,
+}
+
+
+@pytest.mark.parametrize("change", HOSTILE)
+@pytest.mark.parametrize("options", [{}, {"n_neighbors": 10}, {"transformation": "diagonal"}])
+def test_the_map_does_not_depend_on_origin_and_unit(options, change):
+    """Rows that were moved, scaled or extended by a constant are told apart as before."""
+    X, y = make_relevant(120)
+    Z = HOSTILE[change](X)
+    plain, changed = (MEGM(random_state=0, **options).fit(rows, y) for rows in (X, Z))
+    assert plain.n_iter_ == changed.n_iter_
+    assert changed.loss_ == pytest.approx(plain.loss_, rel=1e-4)
+    assert changed.score(Z, y) == pytest.approx(plain.score(X, y), abs=0.02)
+
+
+@pytest.mark.filterwarnings("ignore:The ranges of X's features differ")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("storage", ["dense", "csr"])
+@pytest.mark.parametrize("options", [{}, {"n_neighbors": 10}, {"transformation": "diagonal"}])
+def test_descent_ends_on_rows_without_usable_digits(options, storage, dtype):
+    """Timestamps beside small features: the descent ends, with a finite map."""
+    X, y = make_relevant(120)
+    X = np.column_stack([X, 1.7e9 + 86_400.0 * np.arange(len(X))])
+    learned = MEGM(random_state=0, **options).fit(stored(X, dtype, storage), y)
+    assert np.isfinite(learned.components_).all()
+
+
+def test_a_descent_that_stalls_ends(monkeypatch):
+    """Where no step lowers the loss, the descent ends, and a warning names the cause."""
+
+    def uphill(A, *_):
+        loss = float(np.square(A).sum())
+        return loss, -2 * A
+
+    monkeypatch.setattr(megm_descent, "loss_and_gradient", uphill)
+    with pytest.warns(ConvergenceWarning, match="rounding errors exceed what a step gains"):
+        learned = MEGM(random_state=0).fit(*make_relevant(60))
+    assert learned.n_iter_ == 1
 
 
 @pytest.mark.parametrize("storage", ["dense", "csr"])
 def test_low_rank_starts_from_principal_axes(storage):
     """A map to fewer dimensions starts as the leading axes, up to one factor."""
     X, _ = make_relevant()
-    start = MEGM(2)._start(stored(X, "float64", storage), np.random.default_rng(0), ONE_THREAD)
+    start = MEGM(2)._start(stored(X, "float64", storage), np.random.default_rng(0))
     lengths = np.linalg.norm(start, axis=1)
     np.testing.assert_allclose(lengths, lengths[0])
     if storage == "dense":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from ..data.rows import take_rows
 from ..data.splits import hold_out
 from ..maps.plain import Step, product, scaling
 from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
+from ..runtime.stamp import stamped
 from ..runtime.threads import Workers, row_blocks
 from .base import without_self
 from .exact import ExactSearch
@@ -38,6 +39,7 @@ ROWS_PER_PRODUCT = 256
 
 
 @dataclass(eq=False, repr=False)
+@stamped
 class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Metric learning by the mean squared error of a kernel classifier (MEGM).
 
@@ -140,20 +142,14 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
             EpochMonitor(self, 2 * self.max_iter, self.verbose) as monitor,
             Workers(self.n_jobs) as workers,
         ):
-            start = self._start(data.X, rng, workers)
+            start = self._start(data.X, rng)
+            data, scale = in_typical_distances(data, start, rng, workers)
             n_iter, searched = self._find_n_iter(data, start, rng, workers, monitor)
             run = self._descent(data, start, workers, monitor)
             run.descend(max(1, n_iter))
-        self.components_ = run.map.astype(data.X.dtype)
+        self.components_ = (run.map * scale).astype(data.X.dtype)
         self.n_iter_, self.loss_ = max(1, run.n_iter), run.loss
-        if not searched and not run.converged:
-            warnings.warn(
-                f"MEGM was stopped after max_iter={self.max_iter} iterations before the loss "
-                f"settled to tol={self.tol:g}; raise max_iter or tol, or stop early by a "
-                "validation_fraction above 0.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        self._warn_unless_converged(run, searched)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -180,7 +176,8 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """
         check_is_fitted(self, "components_")
         data = check_labelled_rows(self, X, y, reset=False)
-        Z = dense(mapped(data.X.astype(self.components_.dtype, copy=False), self.components_))
+        X = _centered(data.X.astype(self.components_.dtype, copy=False))
+        Z = dense(mapped(X, self.components_))
         Y = one_hot_rows(data)
         right = 0
         for begin, end in pair_blocks(len(Z), len(Z)):
@@ -239,11 +236,8 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 "n_components, or transformation='diagonal'."
             )
 
-    def _start(self, X: Any, rng: np.random.Generator, workers: Workers) -> np.ndarray:
-        """The identity (or principal axes) over the typical distance of near rows.
-
-        From the identity itself, descent ends in much worse maps.
-        """
+    def _start(self, X: Any, rng: np.random.Generator) -> np.ndarray:
+        """The identity, or principal axes."""
         n_features = X.shape[1]
         if self.transformation == "diagonal":
             start = np.ones(n_features)
@@ -255,14 +249,7 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
             n_axes = min(self.n_components, *X.shape)
             start = np.eye(self.n_components, n_features)
             start[:n_axes] = axes(n_axes, random_state=seed).fit(X).components_
-        Z = mapped(X, start.astype(X.dtype))
-        chosen = np.arange(X.shape[0])
-        if len(chosen) > ROWS_FOR_SCALE:
-            chosen = np.sort(rng.choice(len(chosen), ROWS_FOR_SCALE, replace=False))
-        k = min(NEIGHBORS_FOR_SCALE, X.shape[0] - 1)
-        found = ExactSearch(Z).query(take_rows(Z, chosen), k + 1, workers)
-        typical = float(np.mean(without_self(found, chosen).distances, dtype=np.float64))
-        return start / np.sqrt(typical) if typical > 0 else start
+        return start
 
     def _find_n_iter(
         self,
@@ -287,12 +274,56 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         n_neighbors = self._neighbors_of_each(data.X.shape[0])
         return Descent(data, start, n_neighbors, self.tol, workers, monitor)
 
+    def _warn_unless_converged(self, run: Descent, searched: bool) -> None:
+        if run.stalled:
+            reason = (
+                f"after {run.n_iter} iterations, because rounding errors exceed what a step gains; "
+                "scale the features, or give rows in float64."
+            )
+        elif not searched and not run.converged:
+            reason = (
+                f"after max_iter={self.max_iter} iterations before the loss settled to "
+                f"tol={self.tol:g}; raise max_iter or tol, or stop early by a validation_fraction "
+                "above 0."
+            )
+        else:
+            return
+        warnings.warn(f"MEGM was stopped {reason}", ConvergenceWarning, stacklevel=3)
+
     def _neighbors_of_each(self, n_rows: int) -> int | None:
         """How many rows each row is predicted from; None is all."""
         wanted = self.n_neighbors
         if isinstance(wanted, str):
             wanted = None if n_rows <= MOST_ROWS_FOR_EXACT else NEIGHBORS_OF_LARGE_DATA
         return None if wanted is None or wanted >= n_rows - 1 else int(wanted)
+
+
+def in_typical_distances(
+    data: LabelledRows, start: np.ndarray, rng: np.random.Generator, workers: Workers
+) -> tuple[LabelledRows, float]:
+    """Rows around zero, times a factor that makes the mean squared distance of near rows 1.
+
+    Distances stay what they are when all rows move, but lose their digits in rows far from zero.
+    With the factor, which is returned too, the descent is the same in any unit; from the identity
+    in the units of the features it ends in much worse maps.
+    """
+    X = _centered(data.X)
+    largest = float(abs(X).max()) or 1.0  # its squares neither overflow nor vanish
+    X = X / X.dtype.type(largest)
+    Z = mapped(X, start.astype(X.dtype))
+    chosen = np.arange(X.shape[0])
+    if len(chosen) > ROWS_FOR_SCALE:
+        chosen = np.sort(rng.choice(len(chosen), ROWS_FOR_SCALE, replace=False))
+    k = min(NEIGHBORS_FOR_SCALE, X.shape[0] - 1)
+    found = ExactSearch(Z).query(take_rows(Z, chosen), k + 1, workers)
+    typical = float(np.mean(without_self(found, chosen).distances, dtype=np.float64))
+    factor = 1 / np.sqrt(typical) if typical > 0 else 1.0
+    return replace(data, X=X * X.dtype.type(factor)), factor / largest
+
+
+def _centered(X: Any) -> Any:
+    """Dense rows minus their mean; sparse rows as they are."""
+    return X if sp.issparse(X) else X - X.mean(axis=0, dtype=np.float64).astype(X.dtype)
 
 
 def _mapped_one_by_one(X: np.ndarray, A: np.ndarray) -> np.ndarray:

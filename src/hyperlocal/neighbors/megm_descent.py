@@ -29,6 +29,7 @@ from .exact import ExactSearch
 
 NUMBERS_PER_BLOCK = 1 << 20
 BLOCKS_AT_ONCE = 8
+WORST_LOSS = 2.0  # all weight on rows of one other class
 # Neighbors are found again, under the map learned so far, after so many iterations.
 ITERATIONS_PER_ROUND = 20
 
@@ -56,6 +57,9 @@ class Descent:
     map, loss : the last map and its loss
     n_iter : int
     converged : bool
+    stalled : bool
+        Whether it ended because no step along the gradient lowered the loss: with rounding errors
+        as large as that, no more iterations help.
     """
 
     def __init__(
@@ -70,7 +74,7 @@ class Descent:
         self.data, self.map, self.workers, self.monitor = data, start, workers, monitor
         self.n_neighbors, self.tol = n_neighbors, tol
         self.one_hot = one_hot_rows(data)
-        self.n_iter, self.loss, self.converged = 0, np.inf, False
+        self.n_iter, self.loss, self.converged, self.stalled = 0, np.inf, False, False
 
     def descend(
         self, max_iter: int, held_out: LabelledRows | None = None, patience: int = 0
@@ -95,7 +99,7 @@ class Descent:
                 raise _Stop
 
         try:
-            while self.n_iter < max_iter and not self.converged:
+            while self.n_iter < max_iter and not (self.converged or self.stalled):
                 self._round(max_iter - self.n_iter, watch)
         except _Stop:
             pass
@@ -114,15 +118,20 @@ class Descent:
             loss, gradient = loss_and_gradient(
                 A, self.data.X, self.data.target, self.one_hot, self.workers, neighbors
             )
+            if not np.isfinite(loss):  # a step so long that products overflow
+                return WORST_LOSS, np.zeros_like(flat)
             return loss, gradient.ravel()
 
         options = {"maxiter": max_iter, "ftol": self.tol, "gtol": 1e-12}
-        result = minimize(
-            evaluate, self.map.ravel(), jac=True, method="L-BFGS-B", callback=watch, options=options
-        )
+        with np.errstate(over="ignore", invalid="ignore"):
+            result = minimize(
+                evaluate, self.map.ravel(), jac=True, method="L-BFGS-B", callback=watch,
+                options=options,
+            )  # fmt: skip
         if self.n_iter == before:
             self._take(result.x, float(result.fun), moved=False)
         self.converged = result.success and self.n_iter - before < max_iter
+        self.stalled = not result.success and self.n_iter == before
 
     def _take(self, flat: np.ndarray, loss: float, moved: bool = True) -> None:
         self.map, self.loss = flat.reshape(self.map.shape).copy(), loss
