@@ -1,5 +1,7 @@
 """Tests of hyperlocal.data.row_store: rows come back from files as they were."""
 
+import errno
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -13,6 +15,7 @@ from hyperlocal.data.row_store import (
     deal_chunks,
     open_store,
     single_rows,
+    working_folder,
 )
 from reference.problems import every_storage, make_rows
 
@@ -70,3 +73,20 @@ def test_blocks_are_a_partition(n_rows, block_rows, seed):
     rows = np.concatenate([np.arange(*chunk) for block in blocks for chunk in block])
     assert np.array_equal(np.sort(rows), np.arange(n_rows))
     assert max(map(count_rows, blocks)) <= block_rows + min(MOST_ADJACENT, block_rows)
+
+
+def test_a_working_folder_is_removed(tmp_path):
+    """Also after an error, which names the folder and the remedy if the disk is full."""
+    with working_folder(tmp_path) as folder:
+        assert folder.parent == tmp_path
+    full = OSError(errno.ENOSPC, "No space left on device")
+    with (
+        pytest.raises(
+            OSError, match=f"{tmp_path}: rows cannot be stored .*No space.*give a folder"
+        ),
+        working_folder(tmp_path),
+    ):
+        raise full
+    with pytest.raises(FileNotFoundError), working_folder(tmp_path / "none"):
+        pass
+    assert list(tmp_path.iterdir()) == []

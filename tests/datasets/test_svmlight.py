@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 from sklearn.svm import SVC, LinearSVC
 
-from hyperlocal.datasets import read_table
+from hyperlocal.datasets import read_table, stream
 
 
 @pytest.mark.parametrize("ending", ["svm", "libsvm", "svmlight", "txt", "t", "scale"])
@@ -55,3 +55,12 @@ def test_svmlight_missing_values(write):
     path = write("bad.svm", "1 1:1\n-1 2:1\n1 1:2 2:nan\n")
     with pytest.raises(ValueError, match=r"1 training rows have missing .*row 2, counted from 0"):
         read_table(path)
+
+
+@pytest.mark.parametrize("index", [10**8 + 1, 10**12, 10**30])
+def test_a_huge_index_is_refused(index, write):
+    """It would become a weight vector of that length."""
+    path = write("bad.svm", f"1 1:1\n-1 2:1\n1 {index}:1\n")
+    for read in (read_table, lambda path: list(stream(path))):
+        with pytest.raises(ValueError, match=f"bad.svm, line 3: index {index}; sparse rows may"):
+            read(path)

@@ -26,7 +26,10 @@ def check_number(
     bound = f"{'at least' if inclusive else 'greater than'} {above:g}"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, kind):
         raise TypeError(f"{name} must be {word} {bound}, not {value!r}.")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # an integer beyond all floats
+        number = np.inf
     in_range = number >= above if inclusive else number > above
     if not (in_range and np.isfinite(number)):
         raise ValueError(f"{name} must be {word} {bound}, not {value!r}.")
@@ -58,5 +61,11 @@ def check_n_jobs(n_jobs: Any) -> None:
 
 def make_generator(random_state: Any) -> np.random.Generator:
     """A numpy Generator seeded by what scikit-learn takes as ``random_state``."""
-    state = check_random_state(random_state)
+    try:
+        state = check_random_state(random_state)
+    except ValueError as error:
+        raise ValueError(
+            "random_state must be None, an integer from 0 to 2**32 - 1 or a "
+            f"numpy.random.RandomState, not {random_state!r}."
+        ) from error
     return np.random.default_rng(state.randint(np.iinfo(np.int32).max))

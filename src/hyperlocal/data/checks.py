@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from .labelled import LabelledRows, RowOrigin
-from .rows import FLOATS, canonical
+from .rows import FLOATS, canonical, well_formed
 
 SCALE_RATIO_TO_WARN = 1e5
 DISTANCES_NEED_SCALES = "Local models depend on distances"
@@ -32,7 +32,7 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, values: bool = True) -> A
     rows are in the cache, or as part of its own computation.
     """
     rules = {**_array_rules(), "ensure_all_finite": values}
-    X = canonical(validate_data(estimator, X, reset=reset, **rules))
+    X = canonical(validate_data(estimator, well_formed(X), reset=reset, **rules))
     if values:
         _check_magnitude(X)
     return X
@@ -78,7 +78,7 @@ def check_block(
 
 
 def _check_rows_and_labels(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
-    X, y = validate_data(estimator, X, y, reset=reset, **_array_rules())
+    X, y = validate_data(estimator, well_formed(X), y, reset=reset, **_array_rules())
     X = canonical(X)
     _check_magnitude(X)
     _check_labels(y)
@@ -89,6 +89,7 @@ def check_valued_rows(
     estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, reset: bool = True
 ) -> LabelledRows:
     """Validate rows of a regression; ``classes`` are the distinct values of ``y``."""
+    X = well_formed(X)
     X, y = validate_data(estimator, X, y, reset=reset, y_numeric=True, **_array_rules())
     X = canonical(X)
     _check_magnitude(X)
@@ -124,6 +125,11 @@ def check_known_classes(classes: Any, fitted: np.ndarray | None) -> np.ndarray:
 
 
 def _check_labels(y: np.ndarray) -> None:
+    if y.dtype.kind == "S" or any(isinstance(label, bytes) for label in y[:1]):
+        raise TypeError(
+            "y contains labels of bytes, which scikit-learn does not take; decode them: "
+            "numpy.char.decode(y)."
+        )
     try:
         check_classification_targets(y)
     except TypeError as error:  # labels are sorted

@@ -6,8 +6,11 @@ requested, and the system counts them as used.
 
 from __future__ import annotations
 
+import errno
+import tempfile
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -23,6 +26,27 @@ Ranges: TypeAlias = Sequence[tuple[int, int]]
 # every pass matter: with the same blocks in all passes, descent took several times the passes.
 CHUNKS_PER_BLOCK = 256
 FEWEST_ADJACENT, MOST_ADJACENT = 8, 256
+# Errors of a folder that cannot hold files: full, over a limit, read-only, or forbidden.
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
+
+
+@contextmanager
+def working_folder(folder: Any = None) -> Iterator[Path]:
+    """A new folder inside a given one, or among the system's temporary files; removed at the end.
+
+    An error of the system, such as a full disk, names the folder and the remedy.
+    """
+    where = folder or tempfile.gettempdir()
+    try:
+        with tempfile.TemporaryDirectory(prefix="hyperlocal-", dir=folder) as made:
+            yield Path(made)
+    except OSError as error:
+        if error.errno not in NO_SPACE:
+            raise
+        raise OSError(
+            f"{where}: rows cannot be stored there ({error.strerror}); give a folder with space "
+            "that can be written to"
+        ) from error
 
 
 class NumberFile:

@@ -45,16 +45,87 @@ def quadratic_width(n_features: int) -> int:
     return n_features * (n_features + 3) // 2
 
 
+def well_formed(X: Any, name: str = "X") -> Any:
+    """Rows as they are, if all indices of a sparse matrix lie within it; else a ValueError.
+
+    SciPy and scikit-learn trust these indices, and would read beyond the arrays. Formats without
+    arrays of indices become CSR.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from hyperlocal.data.rows import well_formed
+    >>> X = sp.csr_array([[1.0, 0.0], [0.0, 2.0]])
+    >>> X.indices[1] = 2
+    >>> well_formed(X)
+    Traceback (most recent call last):
+    ...
+    ValueError: X is a malformed CSR matrix: indices must lie between 0 and 1. Build it anew, ...
+    """
+    if not sp.issparse(X) or X.ndim != 2:
+        return X
+    if X.format not in ("csr", "csc", "bsr", "coo"):
+        X = X.tocsr()
+    problem = _problem_of_coordinates(X) if X.format == "coo" else _problem_of_compressed(X)
+    if problem is not None:
+        raise ValueError(
+            f"{name} is a malformed {X.format.upper()} matrix: {problem}. Build it anew, for "
+            "instance by scipy.sparse.csr_array((values, (rows, columns)), shape)."
+        )
+    return X
+
+
+def _problem_of_coordinates(X: Any) -> str | None:
+    if not len(X.row) == len(X.col) == len(X.data):
+        return "row, col and data differ in length"
+    return _problem_of_indices("row", X.row, X.shape[0]) or _problem_of_indices(
+        "col", X.col, X.shape[1]
+    )
+
+
+def _problem_of_compressed(X: Any) -> str | None:
+    height, width = getattr(X, "blocksize", (1, 1))
+    n_rows, n_columns = X.shape[0] // height, X.shape[1] // width
+    n_major, n_minor = (n_columns, n_rows) if X.format == "csc" else (n_rows, n_columns)
+    starts, indices = X.indptr, X.indices
+    if len(starts) != n_major + 1 or starts.dtype.kind != "i":
+        return f"indptr must hold {n_major + 1} integers"
+    if starts[0] != 0 or (starts[1:] < starts[:-1]).any():
+        return "indptr must begin with 0 and never decrease"
+    if starts[-1] > min(len(indices), len(X.data)):
+        return f"indptr ends with {starts[-1]}, which is more than there are entries"
+    return _problem_of_indices("indices", indices[: starts[-1]], n_minor)
+
+
+def _problem_of_indices(name: str, indices: np.ndarray, limit: int) -> str | None:
+    if indices.dtype.kind != "i":
+        return f"{name} must be integers"
+    if len(indices) and (indices.min() < 0 or indices.max() >= limit):
+        return f"{name} must lie between 0 and {limit - 1}"
+    return None
+
+
 def canonical(X: Any) -> Any:
     """Bring rows into the one form that the kernels read, without a copy where possible."""
     if not sp.issparse(X):
         return np.ascontiguousarray(X)
-    if not X.has_canonical_format:
-        X = X.copy()
+    if not _is_canonical(X):
+        X = X.copy()  # without the flags of X, which may be wrong
+        X.prune()
         X.sum_duplicates()
     if X.shape[1] > np.iinfo(np.int32).max:
         raise ValueError(f"X has {X.shape[1]} features; at most 2^31 - 1 are supported.")
     return X
+
+
+def _is_canonical(X: Any) -> bool:
+    """Whether columns increase within each row, whatever the flags of a CSR matrix say."""
+    if len(X.indices) != X.indptr[-1]:
+        return False
+    increases = X.indices[1:] > X.indices[:-1]
+    begins = X.indptr[1:-1]
+    increases[begins[(begins > 0) & (begins < len(X.indices))] - 1] = True
+    return bool(increases.all())
 
 
 def stored_as(X: Any, dtype: str, is_sparse: bool) -> Any:

@@ -6,11 +6,13 @@ and only one block is in memory at a time.
 
 from __future__ import annotations
 
+import math
+import struct
 import sys
 import zipfile
 import zlib
 from collections.abc import Collection, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from itertools import repeat
 from pathlib import Path
 from typing import IO, Any
@@ -24,7 +26,13 @@ from .text import table_name
 
 _CSR_MEMBERS = frozenset({"data", "indices", "indptr", "shape"})
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError)
+# What zipfile raises for damaged archives; NotImplementedError and RuntimeError for foreign ones.
+_DAMAGED = (
+    zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError,
+)  # fmt: skip
+_PLAIN_KINDS = "biufSU"  # numbers and text
+# Deflate makes at most so many bytes of one: a member cannot hold more, whatever its header says.
+MOST_UNPACKED = 1032
 WHOLE = Reading(sys.maxsize)  # all rows in one block
 LabelledBlock = tuple[Rows, np.ndarray | None]
 
@@ -38,24 +46,39 @@ class ArrayReader:
     dtype : numpy dtype
     """
 
-    def __init__(self, file: IO[bytes], path: Path, what: str = "the array"):
+    def __init__(self, file: IO[bytes], path: Path, n_bytes: int, what: str = "the array"):
         self._file = file
         self._where = f"{path}: {what}"
         try:
             read_header = _HEADERS.get(npy.read_magic(file), npy.read_array_header_2_0)
             self.shape, in_columns, self.dtype = read_header(file)
-        except (ValueError, *_DAMAGED) as error:
+        except Exception as error:  # of any kind, where the header is damaged
             raise ValueError(f"{self._where} is not a readable array ({error})") from error
-        if self.dtype.hasobject:
-            raise ValueError(f"{self._where} holds Python objects; save plain numbers or text")
+        if self.dtype.kind not in _PLAIN_KINDS:
+            held = "Python objects" if self.dtype.hasobject else self.dtype
+            raise ValueError(f"{self._where} holds {held}; save plain numbers or text")
+        self._check_size(n_bytes)
         self._in_columns = in_columns and len(self.shape) > 1
+        self._n_left = self.shape[0] if self.shape else 1
+
+    def _check_size(self, n_bytes: int) -> None:
+        """Raise before memory is reserved for more than the file can hold."""
+        needed = math.prod(self.shape) * self.dtype.itemsize
+        if min(self.shape, default=0) < 0 or needed > n_bytes:
+            raise ValueError(
+                f"{self._where} is said to have shape {self.shape}, which the {n_bytes:,} bytes of "
+                "it cannot hold; the file is damaged"
+            )
 
     def take(self, n: int) -> np.ndarray:
         """The next ``n`` rows (or items of a flat array)."""
+        if not 0 <= n <= self._n_left:
+            raise ValueError(f"{self._where} ends early; the file is damaged")
         if self._in_columns and n < self.shape[0]:
             raise ValueError(
                 f"{self._where} is stored column by column; save numpy.ascontiguousarray of it"
             )
+        self._n_left -= n
         shape = (n, *self.shape[1:])
         out = np.empty(shape[::-1] if self._in_columns else shape, self.dtype)
         left: Any = out.reshape(-1).view(np.uint8).data if out.size else b""
@@ -141,14 +164,14 @@ class NpyFile:
 
     def _pieces(self, path: Path) -> Iterator[np.ndarray]:
         with open(path, "rb") as file:
-            yield from ArrayReader(file, path).pieces(self._block_rows)
+            yield from ArrayReader(file, path, path.stat().st_size).pieces(self._block_rows)
 
 
 def _npy_shape(path: Path) -> tuple[int, ...]:
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file")
     with open(path, "rb") as file:
-        return ArrayReader(file, path).shape
+        return ArrayReader(file, path, path.stat().st_size).shape
 
 
 class NpzFile:
@@ -170,11 +193,12 @@ class NpzFile:
             self._rows, self._labels = _members(path, self.members, part)
             self.feature_names = self._stored_names(archive)
             if self._rows == "CSR":
-                self.shape = tuple(int(number) for number in self._member(archive, "shape"))
+                numbers = self._member(archive, "shape")
+                self.shape = tuple(int(number) for number in np.ravel(numbers))
             else:
-                with archive.open(f"{self._rows}.npy") as file:
-                    self.shape = ArrayReader(file, path, self._rows).shape
-        if len(self.shape) != 2 or 0 in self.shape:
+                with self._reader(archive, self._rows) as reader:
+                    self.shape = reader.shape
+        if len(self.shape) != 2 or min(self.shape) < 1:
             raise ValueError(f"{path}: rows of shape {self.shape}; a 2-D array with rows is needed")
         self._block_rows = reading.rows(self.shape[1])
 
@@ -198,10 +222,9 @@ class NpzFile:
             yield from (piece.reshape(len(piece)) for piece in self._pieces(self._labels))
 
     def _pieces(self, member: str) -> Iterator[np.ndarray]:
-        with self._archive() as archive, archive.open(f"{member}.npy") as file:
-            reader = ArrayReader(file, self.path, member)
+        with self._archive() as archive, self._reader(archive, member) as reader:
             widths = ((), (1,), self.shape[1:])
-            if reader.shape[0] != self.shape[0] or reader.shape[1:] not in widths:
+            if reader.shape[:1] != self.shape[:1] or reader.shape[1:] not in widths:
                 raise ValueError(
                     f"{self.path}: {member} of shape {reader.shape} with {self.shape[0]} rows"
                 )
@@ -211,23 +234,49 @@ class NpzFile:
         with ExitStack() as stack:
             archive = stack.enter_context(self._archive())
             data, indices, starts = (
-                ArrayReader(stack.enter_context(archive.open(f"{name}.npy")), self.path, name)
+                stack.enter_context(self._reader(archive, name))
                 for name in ("data", "indices", "indptr")
             )
+            self._check_sparse(data, indices, starts)
             last = int(starts.take(1)[0])
             for begin in range(0, self.shape[0], self._block_rows):
                 n_rows = min(self._block_rows, self.shape[0] - begin)
                 ends = starts.take(n_rows).astype(np.int64)
                 indptr = np.concatenate([[0], ends - last])
                 n_values, last = int(indptr[-1]), int(ends[-1])
+                if (np.diff(indptr) < 0).any() or last > min(data.shape[0], indices.shape[0]):
+                    raise ValueError(f"{self.path}: indptr decreases, or ends beyond the entries")
                 shape = (n_rows, self.shape[1])
-                yield csr_rows(data.take(n_values), indices.take(n_values), indptr, shape)
+                try:
+                    rows = csr_rows(data.take(n_values), indices.take(n_values), indptr, shape)
+                except ValueError as error:
+                    raise ValueError(f"{self.path}: not a CSR matrix ({error})") from error
+                yield rows
+
+    def _check_sparse(self, data: ArrayReader, indices: ArrayReader, starts: ArrayReader) -> None:
+        """Raise unless these can be the arrays of CSR rows."""
+        kinds = (data.dtype.kind in "biuf", indices.dtype.kind in "iu", starts.dtype.kind in "iu")
+        if not all(kinds) or {len(part.shape) for part in (data, indices, starts)} != {1}:
+            raise ValueError(f"{self.path}: data, indices and indptr are not those of CSR rows")
 
     def _archive(self) -> zipfile.ZipFile:
         try:
             return zipfile.ZipFile(self.path)
-        except (zipfile.BadZipFile, OSError) as error:
+        except _DAMAGED as error:
             raise ValueError(f"{self.path}: not a readable npz file ({error})") from error
+
+    @contextmanager
+    def _reader(self, archive: zipfile.ZipFile, member: str) -> Iterator[ArrayReader]:
+        try:
+            info = archive.getinfo(f"{member}.npy")
+            file = archive.open(info)
+        except (KeyError, *_DAMAGED) as error:
+            raise ValueError(f"{self.path}: {member} cannot be read ({error})") from error
+        packed = min(info.compress_size, self.path.stat().st_size)
+        with file:
+            yield ArrayReader(
+                file, self.path, min(info.file_size, MOST_UNPACKED * packed), what=member
+            )
 
     def _stored_names(self, archive: zipfile.ZipFile) -> tuple[str, ...] | None:
         for member in ("feature_names", "names"):
@@ -236,9 +285,8 @@ class NpzFile:
         return None
 
     def _member(self, archive: zipfile.ZipFile, member: str) -> np.ndarray:
-        with archive.open(f"{member}.npy") as file:
-            reader = ArrayReader(file, self.path, member)
-            return reader.take(reader.shape[0])
+        with self._reader(archive, member) as reader:
+            return reader.take(reader.shape[0] if reader.shape else 1)
 
 
 # ---- whole files ---------------------------------------------------------------------------------

@@ -10,6 +10,9 @@ import numpy as np
 from scipy import sparse
 
 Rows: TypeAlias = Any  # a 2-D numpy array, or scipy's CSR rows
+# Twice the widest set of the LIBSVM collection. A model stores at least a weight per column, so a
+# wrong digit of an index must not become an allocation of terabytes.
+MOST_COLUMNS = 100_000_000
 REMEDY_FOR_MISSING = "drop those rows or fill them in, e.g. with sklearn.impute.SimpleImputer"
 
 
@@ -148,6 +151,8 @@ def tidy_labels(values: Any) -> np.ndarray:
         return labels
     if not np.isfinite(numbers).all():
         return labels
+    if np.abs(numbers).max(initial=0) >= 2.0**63:  # beyond what int64 holds
+        return numbers
     whole = numbers.astype(np.int64)
     return whole if np.array_equal(whole, numbers) else numbers
 
@@ -169,13 +174,30 @@ def labels_alike(cells: Any, kinds: set[str]) -> np.ndarray:
     return labels.astype(np.float64) if "f" in kinds else labels
 
 
+def check_width(n_columns: int) -> None:
+    """Raise where sparse rows are so wide that the file is rather damaged."""
+    if n_columns > MOST_COLUMNS:
+        raise ValueError(
+            f"{n_columns:,} columns, but sparse rows may have at most {MOST_COLUMNS:,}; is the "
+            "file damaged? Else number the columns that are used from 1 on"
+        )
+
+
 def csr_rows(
     data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: Any
 ) -> sparse.csr_array:
-    """Return CSR rows, with 32-bit indices if they suffice."""
+    """Return CSR rows, with 32-bit indices if they suffice.
+
+    A ValueError is raised where indices lie outside of the shape or of the arrays.
+    """
+    check_width(int(shape[1]))
+    if indices.size and not 0 <= indices.min() <= indices.max() < shape[1]:
+        raise ValueError(f"column indices must lie between 0 and {int(shape[1]) - 1}")
     # LIBLINEAR and LIBSVM take no wider ones.
     small = max(data.size, *shape) < 2**31
     index = np.int32 if small else np.int64
-    return sparse.csr_array(
+    rows = sparse.csr_array(
         (data, indices.astype(index), indptr.astype(index)), shape=(int(shape[0]), int(shape[1]))
     )
+    rows.check_format(full_check=True)
+    return rows

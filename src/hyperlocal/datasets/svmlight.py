@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
-from .dataset import Dataset, Rows, csr_rows, tidy_labels
+from .dataset import MOST_COLUMNS, Dataset, Rows, csr_rows, tidy_labels
 from .reading import BlockCache, Reading
 from .text import SAMPLE_LINES, open_text, table_name, to_float
 
@@ -112,9 +112,9 @@ class _Survey:
 def _load(path: Path, source: Any, **options: Any) -> tuple[Rows, np.ndarray]:
     try:
         X, y = load_svmlight_file(source, **options)
-    except ValueError as error:
+        return csr_rows(X.data, X.indices, X.indptr, X.shape), y
+    except (ValueError, OverflowError) as error:
         raise ValueError(f"{path}{_svmlight_fault(path) or f': {error}'}") from error
-    return csr_rows(X.data, X.indices, X.indptr, X.shape), y
 
 
 def _svmlight_fault(path: Path) -> str | None:
@@ -142,4 +142,6 @@ def _svmlight_line_fault(cells: Sequence[str]) -> str | None:
         if int(index) <= last:
             return f"index {index} after {last}: indices must increase"
         last = int(index)
+        if last > MOST_COLUMNS:
+            return f"index {index}; sparse rows may have at most {MOST_COLUMNS:,} columns"
     return None

@@ -1,0 +1,41 @@
+"""Tests of hyperlocal.data.arguments: errors name the argument and what it may be."""
+
+import numpy as np
+import pytest
+
+from hyperlocal import NeighborhoodSVC
+from hyperlocal.data.arguments import check_number, make_generator
+
+
+@pytest.mark.parametrize("seed", [0, 2**32 - 1, np.int64(7), None, np.random.RandomState(0)])
+def test_seeds(seed):
+    """All that scikit-learn takes as random_state makes a generator."""
+    assert isinstance(make_generator(seed), np.random.Generator)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32, 10**40, "0", 1.5, np.random.default_rng(0)], ids=str)
+def test_bad_seeds_are_named(seed):
+    """The error names random_state and what it may be, also at fit."""
+    with pytest.raises(
+        ValueError, match=r"random_state must be None, an integer from 0 to 2\*\*32"
+    ):
+        make_generator(seed)
+    with pytest.raises(ValueError, match="random_state must be None"):
+        NeighborhoodSVC(random_state=seed).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [0, -3, float("nan"), float("inf"), -float("inf"), 10**400],
+    ids=lambda v: f"{str(v)[:8]}",
+)
+def test_numbers_out_of_range_are_named(value):
+    """Numbers below the bound, and those that no float can be, are refused by name."""
+    with pytest.raises(ValueError, match="C must be a number greater than 0"):
+        check_number("C", value)
+
+
+@pytest.mark.parametrize("value", [1, 1.5, np.float32(2), np.int8(3), 1e308])
+def test_numbers_in_range(value):
+    """Numbers of Python and of numpy are taken."""
+    check_number("C", value)
