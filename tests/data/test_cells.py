@@ -1,0 +1,28 @@
+"""Tests of hyperlocal.data.cells."""
+
+import numpy as np
+import pytest
+
+from hyperlocal.data.cells import date_style, has_decimal_commas, number_of, seconds_of, text_of
+
+
+@pytest.mark.parametrize("cell", ["", " ? ", "NA", None, float("nan"), "null"])
+def test_missing_cells(cell):
+    """All usual signs of a missing value are known."""
+    assert text_of(cell) is None
+
+
+def test_numbers():
+    """Thousands and decimal commas are read; codes with leading zeros are text."""
+    assert number_of("1,204.5") == 1204.5
+    assert has_decimal_commas(["1,5", "2"])
+    assert number_of("1,5", decimal_comma=True) == 1.5
+    assert np.isnan(number_of("0012"))
+
+
+def test_dates():
+    """A style is chosen in which all texts are dates."""
+    assert date_style(["2020-01-31", None]) == "iso"
+    assert date_style(["31.01.2020"]) == "%d.%m.%Y"
+    assert date_style(["31.01.2020", "soon"]) is None
+    assert seconds_of("1970-01-02", "iso") == 86_400

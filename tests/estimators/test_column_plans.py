@@ -1,0 +1,27 @@
+"""Tests of hyperlocal.estimators.column_plans, through TableEncoder."""
+
+import pandas as pd
+import pytest
+
+from hyperlocal.preprocessing import TableEncoder
+
+N = 400
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "kind", "note"),
+    [
+        ("size", ["4o", *map(str, range(1, 2 * N, 2))][:N], "number", "('4o')"),
+        ("fur", ["long", "short"] * (N // 2), "category", ""),
+        ("day", [f"2020-01-{1 + j % 28:02}" for j in range(N)], "date", ""),
+        ("title", [f"words {j}" for j in range(N)], "dropped", "free text"),
+        ("row_id", [7 * j for j in range(N)], "dropped", "an id"),
+        ("same", [1] * N, "dropped", "constant"),
+        ("old", [True, False] * (N // 2), "flag", ""),
+    ],
+)
+def test_kind_of_a_column(name, cells, kind, note):
+    """A column is encoded by what it holds, and a note says what was not used."""
+    encoder = TableEncoder().fit(pd.DataFrame({name: cells, "x": [0.1, 0.2, 0.4, 0.8] * (N // 4)}))
+    assert encoder.kinds_[name] == kind
+    assert note in " ".join(encoder.notes_)
