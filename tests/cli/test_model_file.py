@@ -1,5 +1,6 @@
 """Tests of model files: what is stored, what is rejected, and which errors name the remedy."""
 
+import errno
 import os
 
 import numpy as np
@@ -100,3 +101,40 @@ def test_without_skops(cats_csv, cats_model, monkeypatch, capsys):
     monkeypatch.setitem(__import__("sys").modules, "skops.io", None)
     assert main(["info", cats_model]) == 1
     assert "pip install 'hyperlocal[cli]'" in capsys.readouterr().err
+
+
+def test_a_model_is_replaced_when_the_new_one_is_complete(tmp_path, monkeypatch):
+    """An error while it is written leaves the old file, and no other."""
+    path = tmp_path / "m.skops"
+    model_file.replace_file(str(path), b"old")
+
+    def fail(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(model_file.os, "fsync", fail)
+    with pytest.raises(OSError, match=r"m\.skops: cannot be written \(No space left.*--output"):
+        model_file.replace_file(str(path), b"new")
+    assert path.read_bytes() == b"old"
+    assert [file.name for file in tmp_path.iterdir()] == ["m.skops"]
+
+
+def test_a_folder_that_cannot_be_written_is_an_error_before_the_fit(
+    banana_csv, monkeypatch, capsys
+):
+    """Not after minutes of training."""
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert main(["fit", banana_csv, "-o", "m.skops", "--quiet"]) == 1
+    assert "cannot be written to; give another folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "content", [{"format": "other"}, {"format": model_file.FORMAT}, [1, 2]], ids=str
+)
+def test_other_skops_files_are_refused(content, tmp_path, capsys):
+    """In one line."""
+    path = str(tmp_path / "other.skops")
+    skops.io.dump(content, path)
+    assert main(["info", path]) == 1
+    error = capsys.readouterr().err
+    assert "damaged, or written by other versions" in error
+    assert len(error.splitlines()) == 1

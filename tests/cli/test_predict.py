@@ -84,3 +84,18 @@ def test_narrower_sparse_rows(tmp_path, capsys):
     assert len(lines_of(capsys)) == 60
     assert main(["predict", model, str(tmp_path / "c.svm")]) == 1
     assert "8 features, but the model was fitted to 4" in capsys.readouterr().err
+
+
+def test_labels_that_look_like_formulas(tmp_path, capsys):
+    """An apostrophe keeps spreadsheets from running them, unless they are asked for verbatim."""
+    rows = [f"{x},{'=2*3' if x > 0 else '-'}\n" for x in range(-10, 10)]
+    data, model = tmp_path / "a.csv", str(tmp_path / "m.skops")
+    data.write_text("x,label\n" + "".join(rows))
+    assert main(["fit", str(data), "-o", model, *QUICK]) == 0
+    for extra, expected in (([], "'=2*3"), (["--verbatim"], "=2*3")):
+        assert main(["predict", model, str(data), *extra]) == 0
+        assert set(lines_of(capsys)) == {"-", expected}
+        assert main(["predict", model, str(data), "--scores", *extra]) == 0
+        header, *lines = lines_of(capsys)
+        assert not header.startswith("=")
+        assert {line.split(",")[0] for line in lines} == {"-", expected}

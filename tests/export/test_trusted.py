@@ -34,7 +34,7 @@ from hyperlocal.papers import (
     LocalDeepSVC,
     ProfileSVC,
 )
-from hyperlocal.preprocessing import MEGM, LocalCoder, RelevanceScaler
+from hyperlocal.preprocessing import MEGM, LocalCoder, RelevanceScaler, TableEncoder
 
 FEW = {"n_anchors": 6, "n_neighbors": 3, "random_state": 0}
 ESTIMATORS = [
@@ -44,6 +44,7 @@ ESTIMATORS = [
     LocallyLinearSVC(solver="sgd", feature_map=None, **FEW),
     LocallyLinearSVCCV((1, 6), Cs=(0.3, 3.0), scalers=(None, RelevanceScaler()), random_state=0),
     RelevanceScaler(random_state=0),
+    TableEncoder(),
     LocalCodingSVC(**FEW),
     SupervisedAnchorSVC(anchor_epochs=1, **FEW),
     SupervisedAnchorSVC(anchor_epochs=1, solver="sgd", **FEW),

@@ -1,4 +1,4 @@
-"""The command line: ``hyperlocal compare | fit | predict | score | explain | info``.
+"""The command line: ``hyperlocal compare | fit | predict | score | explain | export | info``.
 
 Results go to stdout, everything else to stderr. Exit codes: 0; 1 for a failure, such as a file that
 cannot be read or nothing that could be measured; 2 for bad usage; 130 after Ctrl-C; 141 if the
@@ -16,7 +16,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from ..runtime.versions import package_version
-from . import compare, explain, fit, info, predict, score
+from . import compare, explain, export, fit, info, predict, score
 from .options import Command, UsageError
 
 FAILURE = 1
@@ -30,6 +30,7 @@ COMMANDS: dict[str, Command] = {
     "predict": predict.COMMAND,
     "score": score.COMMAND,
     "explain": explain.COMMAND,
+    "export": export.COMMAND,
     "info": info.COMMAND,
 }
 

@@ -8,8 +8,10 @@ parts of models that hyperlocal itself defines; a file that names any other type
 from __future__ import annotations
 
 import os
+import uuid
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -158,13 +160,26 @@ def save(stored: StoredModel, path: str) -> None:
             f"{stored.about.method} cannot be stored: a model file may not hold "
             f"{', '.join(sorted(strange))}; choose another method"
         )
-    unfinished = f"{path}.part"
+    replace_file(path, content)
+
+
+def replace_file(path: str, content: bytes) -> None:
+    """Write a file under another name, and rename it when it is complete."""
+    folder, name = os.path.split(path)
+    unfinished = os.path.join(folder, f".{name}.{uuid.uuid4().hex}.part")
     try:
-        with open(unfinished, "wb") as file:
+        with open(unfinished, "xb") as file:
             file.write(content)
+            file.flush()
+            os.fsync(file.fileno())  # else a power failure could leave an empty file
         os.replace(unfinished, path)
+    except OSError as error:
+        raise OSError(
+            f"{path}: cannot be written ({error.strerror or error}); make space, or give another "
+            "folder with --output"
+        ) from error
     finally:
-        if os.path.exists(unfinished):
+        with suppress(FileNotFoundError):
             os.remove(unfinished)
 
 
@@ -185,13 +200,14 @@ def load(path: str) -> StoredModel:
         )
     try:
         content = skops.load(path, trusted=TRUSTED)
-    except (ImportError, AttributeError, KeyError, TypeError) as error:
+        if content["format"] != FORMAT:
+            raise ValueError(f"its format is {content['format']!r}")
+        return StoredModel(content["pipeline"], About(**content["about"]))
+    except Exception as error:  # of any kind: skops builds objects from what the file says
         raise ValueError(
-            f"{path}: written by other versions ({error}); fit the model again"
+            f"{path}: damaged, or written by other versions ({type(error).__name__}: {error}); fit "
+            "the model again by hyperlocal fit"
         ) from error
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ValueError(f"{path}: not a model that hyperlocal fit wrote; fit it by hyperlocal fit")
-    return StoredModel(content["pipeline"], About(**content["about"]))
 
 
 def _skops() -> Any:

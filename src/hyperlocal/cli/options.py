@@ -84,9 +84,11 @@ def check_stream_switches(arguments: argparse.Namespace) -> None:
 
 
 def check_folder(option: str, folder: str) -> None:
-    """Raise before the work, rather than after it, where there is no such folder."""
+    """Raise before the work, rather than after it, where nothing can be written to a folder."""
     if not os.path.isdir(folder or "."):
         raise ValueError(f"{option}: no folder {folder!r}; make it first")
+    if not os.access(folder or ".", os.W_OK | os.X_OK):
+        raise ValueError(f"{option}: {folder or '.'} cannot be written to; give another folder")
 
 
 def methods_named(keys: Iterable[str]) -> list[Method]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..datasets.text import to_float
 from .model_file import StoredModel, load
 from .options import (
     Command,
@@ -31,6 +32,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--scores",
         action="store_true",
         help="CSV with a header: the label, and the decision function of each class",
+    )
+    parser.add_argument(
+        "--verbatim",
+        action="store_true",
+        help="write labels of text as they are; by default an apostrophe stands before those that "
+        "a spreadsheet would run as a formula, such as =1+1",
     )
     add_stream_switches(parser, "read, predict and write in blocks, for data larger than memory")
     add_output_switches(parser)
@@ -59,12 +66,29 @@ def _run(arguments: argparse.Namespace) -> int:
                 writer = csv.writer(file, lineterminator="\n")
                 if number == 0:
                     writer.writerow(["prediction", *(f"score of {label}" for label in scores)])
-                writer.writerows(zip(labels, *scores.values(), strict=True))
+                writer.writerows(zip(_cells(labels, arguments), *scores.values(), strict=True))
             else:
-                file.writelines(f"{label}\n" for label in labels)
+                file.writelines(f"{label}\n" for label in _cells(labels, arguments))
     if arguments.output is not None:
         say(f"wrote {arguments.output} ({n_rows:,} rows)", quiet=arguments.quiet)
     return 0
+
+
+def _cells(labels: Iterable[Any], arguments: argparse.Namespace) -> Iterator[Any]:
+    return (label if arguments.verbatim else harmless(label) for label in labels)
+
+
+def harmless(label: Any) -> Any:
+    """A label as a cell that no spreadsheet runs as a formula; numbers are not changed.
+
+    Examples
+    --------
+    >>> from hyperlocal.cli.predict import harmless
+    >>> [harmless(label) for label in ("=1+1", "yes", "+", "-1.5", -2)]
+    ["'=1+1", 'yes', '+', '-1.5', -2]
+    """
+    is_formula = isinstance(label, str) and len(label) > 1 and label[0] in "=+-@\t\r"
+    return f"'{label}" if is_formula and to_float(label) is None else label
 
 
 @contextmanager

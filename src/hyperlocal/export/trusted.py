@@ -5,6 +5,12 @@ import hyperlocal
 from .. import linear, papers, preprocessing
 from ..data.labelled import LabelledRows, RowOrigin
 from ..estimators.chain import LastFit, OnlineState
+from ..estimators.column_encoders import (
+    CategoryEncoder,
+    DateEncoder,
+    NumberEncoder,
+    TextEncoder,
+)
 from ..estimators.neighborhood_models import CachedSvms, DannSvms, QuerySvms
 from ..estimators.pegasos_base import PegasosRun
 from ..estimators.stability import BoundTerms, Risk
@@ -34,11 +40,12 @@ _SHELVES = (hyperlocal, papers, linear, preprocessing)
 _PUBLIC = [getattr(shelf, name) for shelf in _SHELVES for name in shelf.__all__]
 _ESTIMATORS = [kind for kind in _PUBLIC if isinstance(kind, type)]
 _PARTS = [
-    AdditiveKernelMap, AnchorEpoch, Bias, BiasOnlyMap, BoundTerms, CachedSvms, CellSearch,
-    ClustererGate, CodeOn, ConstantGate, DannSvms, ExactSearch, FeatureMap, Gate, Kernel,
-    KernelModel, LabelledRows, LandmarkMap, LastFit, LatentModel, LocalModel, LocalSvms,
-    OnlineState, PegasosRun, PegasosState, QuadraticMap, QuerySvms, Risk, RowOrigin, SgdState,
-    StackedMap, SvmOptions, TransformerMap, TreeModel, TreeSearch,
+    AdditiveKernelMap, AnchorEpoch, Bias, BiasOnlyMap, BoundTerms, CachedSvms, CategoryEncoder,
+    CellSearch, ClustererGate, CodeOn, ConstantGate, DannSvms, DateEncoder, ExactSearch,
+    FeatureMap, Gate, Kernel, KernelModel, LabelledRows, LandmarkMap, LastFit, LatentModel,
+    LocalModel, LocalSvms, NumberEncoder, OnlineState, PegasosRun, PegasosState, QuadraticMap,
+    QuerySvms, Risk, RowOrigin, SgdState, StackedMap, SvmOptions, TextEncoder, TransformerMap,
+    TreeModel, TreeSearch,
 ]  # fmt: skip
 
 #: What to trust when a model of this library is loaded by skops:

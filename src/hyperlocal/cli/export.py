@@ -1,0 +1,87 @@
+"""``hyperlocal export``: a stored model for places without this library."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from ..export import save_numpy, to_c, to_onnx, to_wasm
+from .model_file import StoredModel, load
+from .options import Command, UsageError, check_folder, say
+
+SUFFIXES = {"c": ".h", "onnx": ".onnx", "numpy": ".npz", "wasm": ".mjs"}
+#: How numbers may be stored in each format; the first is the default.
+DTYPES = {
+    "c": ("float32", "int8"),
+    "onnx": ("float32", "float64"),
+    "numpy": ("float64",),
+    "wasm": ("float32", "int8"),
+}
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="a file that hyperlocal fit wrote")
+    parser.add_argument(
+        "--to",
+        choices=list(SUFFIXES),
+        required=True,
+        help="a C99 header, an ONNX graph, numpy arrays with a module that predicts from them, or "
+        "a JavaScript module with WebAssembly (needs emcc)",
+    )
+    parser.add_argument(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="where to write (default: beside the model, with the ending of the format)",
+    )
+    parser.add_argument(
+        "--dtype",
+        choices=["float32", "float64", "int8"],
+        help="how numbers are stored: float32 (the default) or int8 in C and WebAssembly, float32 "
+        "or float64 in ONNX",
+    )
+    parser.add_argument("--quiet", action="store_true", help="no messages")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    form = arguments.to
+    dtype = _dtype(form, arguments.dtype)
+    path = Path(arguments.output or Path(arguments.model).with_suffix(SUFFIXES[form]))
+    check_folder("--output", str(path.parent))
+    stored = load(arguments.model)
+    _write(_after_encoding(stored), form, dtype, path)
+    names = stored.feature_names
+    say(f"wrote {path} ({path.stat().st_size:,} bytes)", quiet=arguments.quiet)
+    if len(names) != stored.about.n_columns:
+        say(f"its rows are the {len(names)} encoded features: {', '.join(names)}",
+            quiet=arguments.quiet)  # fmt: skip
+    return 0
+
+
+def _dtype(form: str, given: str | None) -> str:
+    known = DTYPES[form]
+    if given is not None and given not in known:
+        raise UsageError(f"--dtype: --to {form} stores numbers as {' or '.join(known)}")
+    return given or known[0]
+
+
+def _after_encoding(stored: StoredModel) -> Any:
+    """The steps from numbers to labels: other programs encode texts themselves."""
+    names = [name for name, _ in stored.pipeline.steps]
+    return stored.pipeline[names.index("scale") :]
+
+
+def _write(pipeline: Any, form: str, dtype: str, path: Path) -> None:
+    if form == "numpy":
+        save_numpy(pipeline, path, with_module=True)
+    elif form == "onnx":
+        path.write_bytes(to_onnx(pipeline, dtype=dtype).SerializeToString())
+    else:
+        text = (to_c if form == "c" else to_wasm)(pipeline, dtype=dtype)
+        path.write_text(text, encoding="utf-8")
+
+
+COMMAND = Command(
+    "write a stored model as C, ONNX, numpy arrays or WebAssembly", _add_arguments, _run
+)

@@ -1,0 +1,65 @@
+"""Model files of this and earlier versions are read, and compute what they computed.
+
+``tools/keep_models.py`` writes them. While a version is not released, a change of its models may
+write its files again (``--force``); those of a released version stay as they are.
+"""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+import skops.io
+
+import hyperlocal
+import keep_models
+from hyperlocal import linear, papers, preprocessing
+from hyperlocal.export import TRUSTED_TYPES
+from hyperlocal.runtime.stamp import MODEL_FORMAT, STAMP
+
+FILES = sorted(keep_models.FOLDER.glob("*/*.skops"))
+
+
+def check_answers(model, path: Path):
+    """A model computes what is kept beside its file."""
+    with np.load(path.parent / "answers.npz", allow_pickle=False) as kept:
+        found = keep_models.answers(model, kept["rows"])
+        assert found
+        for method, values in found.items():
+            expected = kept[f"{path.stem}.{method}"]
+            np.testing.assert_allclose(values, expected, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name} {path.stem}")
+def test_kept_files_are_read(path):
+    """A file of this or an earlier version gives the same scores, labels or rows."""
+    check_answers(skops.io.load(path, trusted=TRUSTED_TYPES), path)
+
+
+def test_kept_pickles_are_read():
+    """A pickle of this or an earlier version gives the same scores."""
+    paths = sorted(keep_models.FOLDER.glob("*/*.pickle"))
+    assert paths
+    for path in paths:
+        with open(path, "rb") as file:
+            check_answers(pickle.load(file), path)
+
+
+def test_every_estimator_is_kept():
+    """The files of the current version are of all public estimators."""
+    kept = {type(estimator) for estimator in keep_models.ESTIMATORS.values()}
+    shelves = (hyperlocal, linear, papers, preprocessing)
+    public = [getattr(shelf, name) for shelf in shelves for name in shelf.__all__]
+    assert {kind for kind in public if isinstance(kind, type)} <= kept
+    assert set(keep_models.ESTIMATORS) == {path.stem for path in FILES}
+
+
+@pytest.mark.parametrize("name", keep_models.ESTIMATORS)
+def test_every_estimator_is_stamped(name):
+    """Saved estimators carry format and version; a newer format is an error with the remedy."""
+    estimator = keep_models.ESTIMATORS[name]
+    state = estimator.__getstate__()
+    assert state[STAMP]["format"] == MODEL_FORMAT
+    newer = {"format": MODEL_FORMAT + 1, "version": "9.1"}
+    with pytest.raises(ValueError, match=r"install hyperlocal>=9\.1, or fit the model again"):
+        type(estimator)().__setstate__({**state, STAMP: newer})
