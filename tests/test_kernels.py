@@ -5,7 +5,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import chi2_kernel, polynomial_kernel, rbf_kernel
 
+from hyperlocal import NeighborhoodSVC
 from hyperlocal.kernels import Kernel, check_kernel, check_precomputed, gamma_value, make_kernel
+from hyperlocal.linear import KernelPegasosSVC
 from reference.problems import TOLERANCE, every_storage, stored
 
 A = np.random.default_rng(0).random((7, 4)) * (np.random.default_rng(1).random((7, 4)) < 0.7)
@@ -66,6 +68,34 @@ def test_functions():
     ]:
         with pytest.raises(ValueError, match=message):
             make_kernel(bad, 1.0, 3, 1.0, A)
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.coo_array])
+def test_functions_may_return_sparse_matrices(kind):
+    """Products of sparse rows are sparse; the kernel makes them dense, in the dtype of the rows."""
+    X, Z = (sp.csr_array(rows.astype(np.float32)) for rows in (A, B))
+    kernel = make_kernel(lambda a, b: kind(a @ b.T), 1.0, 3, 1.0, X)
+    values = kernel.values(X, Z)
+    assert isinstance(values, np.ndarray)
+    assert values.dtype == np.float32
+    np.testing.assert_allclose(values, A @ B.T, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "fitted",
+    [
+        KernelPegasosSVC(kernel=lambda a, b: a @ b.T, max_iter=3, random_state=0),
+        NeighborhoodSVC(kernel=lambda a, b: a @ b.T, tol=1e-10),
+    ],
+    ids=lambda fitted: type(fitted).__name__,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_sparse_values_in_estimators(fitted):
+    """An estimator has the same scores whether its kernel returns sparse or dense values."""
+    X, y = np.vstack([A, B]), np.arange(12) % 2
+    dense = fitted.fit(X, y).decision_function(X)
+    scores = fitted.fit(sp.csr_array(X), y).decision_function(sp.csr_array(X))
+    np.testing.assert_allclose(scores, dense, rtol=1e-6, atol=1e-9)
 
 
 def test_histograms_are_not_negative():

@@ -8,6 +8,7 @@ There is one convention: ``gamma`` multiplies squared distances or products of r
 "rbf"           ``exp(−γ‖x − x'‖²)``
 "chi2"          ``exp(−γ Σ_v (x_v − x'_v)²/(x_v + x'_v))``
 "intersection"  ``Σ_v min(x_v, x'_v)``
+"sigmoid"       ``tanh(γ x·x' + coef0)``, of scikit-learn's models
 =============== ================================================
 """
 
@@ -116,6 +117,10 @@ class Kernel:
             values *= values.dtype.type(self.gamma)
             values += values.dtype.type(self.coef0)
             values **= int(self.degree)
+        if self.name == "sigmoid":
+            values *= values.dtype.type(self.gamma)
+            values += values.dtype.type(self.coef0)
+            np.tanh(values, out=values)
         return values
 
     def _gaussian(self, X: Any, Z: Any) -> np.ndarray:
@@ -194,8 +199,8 @@ def _check_symmetric(K: np.ndarray, what: str) -> None:
 
 
 def _checked_values(function: Callable[[Any, Any], Any], X: Any, Z: Any) -> np.ndarray:
-    """What a user's function returns, as a copy that may be written to."""
-    values = np.array(function(X, Z), dtype=X.dtype, order="C")
+    """What a user's function returns, dense or sparse, as a copy that may be written to."""
+    values = np.array(_dense(function(X, Z)), dtype=X.dtype, order="C")
     wanted = X.shape[0], Z.shape[0]
     if values.shape != wanted:
         raise ValueError(

@@ -1,0 +1,178 @@
+"""Gradients of sums of kernel values, averaged on the way from a reference to a row.
+
+The average gradient is an exact linear model: times ``x − x₀`` it is the change of the score. For a
+linear model it is the weight vector.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import erf, erfcx
+from sklearn.utils.extmath import row_norms
+
+from .kernels import Kernel
+
+# Up to this change of the exponent along a path, Gauss–Legendre with so many nodes is exact to
+# rounding; there the closed form of the Gaussian would subtract nearly equal numbers.
+SMALL_CHANGE = 4.0
+PATH_NODES = 16
+# Relative step of central differences, for kernels that are functions.
+DIFFERENCE_STEP = 1e-5
+
+
+def path_averages(
+    kernel: Kernel,
+    X: np.ndarray,
+    reference: np.ndarray,
+    Z: np.ndarray,
+    coef: np.ndarray,
+    factors: np.ndarray | None = None,
+) -> np.ndarray:
+    """Gradients of ``f_c(x) = Σ_j a_jc k(x, z_j)``, averaged on the way from a reference to rows.
+
+    ``w_c(x) = ∫₀¹ ∇f_c(x₀ + t (x − x₀)) dt``, so that ``f_c(x) = f_c(x₀) + w_c(x)·(x − x₀)``. The
+    linear, polynomial and sigmoid kernels and the Gaussian have a closed form. For the others
+    the integral is by Gauss–Legendre and gradients are by differences: they leave a remainder
+    ``f_c(x) − f_c(x₀) − w_c(x)·(x − x₀)``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray of shape (n_rows, n_features)
+    reference : ndarray of shape (n_features,)
+        ``x₀``.
+    Z : ndarray of shape (n_others, n_features)
+    coef : ndarray of shape (n_others, n_columns)
+        ``a``.
+    factors : ndarray of shape (n_rows, n_others), optional
+        Multiply ``a`` for each row.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_columns, n_features)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.kernels import Kernel
+    >>> from hyperlocal.kernel_paths import path_averages
+    >>> x, x0, Z, a = np.array([[2.0]]), np.array([0.0]), np.array([[1.0]]), np.array([[3.0]])
+    >>> kernel = Kernel("rbf", gamma=0.5)
+    >>> weight = path_averages(kernel, x, x0, Z, a)[0, 0]
+    >>> change = 3 * (kernel.values(x, Z) - kernel.values(x0[None], Z))[0]
+    >>> bool(abs(weight @ (x[0] - x0) - change[0]) < 1e-12)
+    True
+    """
+    X, Z, coef = (np.asarray(one, np.float64) for one in (X, Z, coef))
+    reference = np.asarray(reference, np.float64)
+    if kernel.name == "rbf":
+        return _gaussian_averages(kernel.gamma, X - reference, Z - reference, coef, factors)
+    if kernel.name in ("linear", "poly", "sigmoid"):
+        slopes = _product_slopes(kernel, X @ Z.T, Z @ reference)
+        slopes = slopes if factors is None else slopes * factors
+        return np.stack([(slopes * column) @ Z for column in coef.T], axis=1)
+    return _numeric_averages(kernel, X, reference, Z, coef, factors)
+
+
+def _product_slopes(kernel: Kernel, at_row: np.ndarray, at_reference: np.ndarray) -> np.ndarray:
+    """``(k(x, z) − k(x₀, z)) / (x·z − x₀·z)`` for kernels of products, without the division."""
+    if kernel.name == "linear":
+        return np.ones_like(at_row)
+    one, other = (kernel.gamma * part + kernel.coef0 for part in (at_row, at_reference))
+    if kernel.name == "sigmoid":  # (tanh b − tanh a)/(b − a) = sinhc(b − a)/(cosh a cosh b)
+        half = 0.5 * np.abs(one - other)
+        ratio = np.divide(-np.expm1(-4 * half), 4 * half, out=np.ones_like(half), where=half > 0)
+        # In exponentials that do not overflow: |b − a| ≤ |a| + |b|.
+        decay = np.exp(2 * half - np.abs(one) - np.abs(other))
+        tails = (1 + np.exp(-2 * np.abs(one))) * (1 + np.exp(-2 * np.abs(other)))
+        return kernel.gamma * 4 * ratio * decay / tails
+    slopes = np.zeros_like(at_row)
+    for k in range(kernel.degree):
+        slopes += one**k * other ** (kernel.degree - 1 - k)
+    return kernel.gamma * slopes
+
+
+def _gaussian_averages(
+    gamma: float, U: np.ndarray, V: np.ndarray, coef: np.ndarray, factors: np.ndarray | None
+) -> np.ndarray:
+    """``2γ (Σ_j a_j I₀ v_j − u Σ_j a_j I₁)`` with ``u = x − x₀`` and ``v_j = z_j − x₀``.
+
+    ``I_m = ∫ t^m exp(−γ‖t u − v‖²) dt``.
+    """
+    lengths = row_norms(U, squared=True)
+    zeroth, first = _gaussian_moments(gamma, lengths[:, None], U @ V.T, row_norms(V, squared=True))
+    if factors is not None:
+        zeroth, first = zeroth * factors, first * factors
+    parts = [(zeroth * a) @ V - U * (first @ a)[:, None] for a in coef.T]
+    return 2 * gamma * np.stack(parts, axis=1)
+
+
+def _gaussian_moments(
+    gamma: float, A: np.ndarray, B: np.ndarray, C: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """``I₀`` and ``I₁`` of ``exp(−γ(C − 2tB + t²A))``, for all pairs of a row and a vector."""
+    C = np.broadcast_to(C, B.shape)
+    A = np.broadcast_to(A, B.shape)
+    zeroth, first = np.empty_like(B), np.empty_like(B)
+    small = gamma * (A + 2 * np.abs(B)) <= SMALL_CHANGE
+    zeroth[small], first[small] = _moments_by_nodes(gamma, A[small], B[small], C[small])
+    large = ~small
+    zeroth[large], first[large] = _moments_by_erf(gamma, A[large], B[large], C[large])
+    return zeroth, first
+
+
+def _moments_by_nodes(
+    gamma: float, A: np.ndarray, B: np.ndarray, C: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    zeroth, first = np.zeros_like(B), np.zeros_like(B)
+    nodes, weights = np.polynomial.legendre.leggauss(PATH_NODES)
+    for t, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
+        values = weight * np.exp(-gamma * np.maximum(C - 2 * t * B + t * t * A, 0))
+        zeroth += values
+        first += t * values
+    return zeroth, first
+
+
+def _moments_by_erf(
+    gamma: float, A: np.ndarray, B: np.ndarray, C: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The closed forms.
+
+    With the foot of ``v`` on the path at ``t = p``, erf has arguments of one sign where ``p`` is
+    outside of the path; there the scaled complement erfcx keeps all digits.
+    """
+    p, r = B / A, np.sqrt(gamma * A)
+    start = np.exp(-gamma * C)
+    end = np.exp(-gamma * np.maximum(A - 2 * B + C, 0))
+    before, beyond = -r * p, r * (p - 1)  # positive where the foot is before or beyond the path
+    line = np.exp(-gamma * np.maximum(C - B * p, 0))
+    at_start, at_end = erfcx(np.abs(before)), erfcx(np.abs(beyond))
+    total = np.where(
+        before > 0,
+        start * at_start - end * at_end,
+        np.where(beyond > 0, end * at_end - start * at_start, line * (erf(-beyond) + erf(-before))),
+    )
+    zeroth = total * np.sqrt(np.pi) / (2 * r)
+    return zeroth, (start - end) / (2 * gamma * A) + p * zeroth
+
+
+def _numeric_averages(
+    kernel: Kernel,
+    X: np.ndarray,
+    reference: np.ndarray,
+    Z: np.ndarray,
+    coef: np.ndarray,
+    factors: np.ndarray | None,
+) -> np.ndarray:
+    averages = np.zeros((len(X), coef.shape[1], X.shape[1]))
+    steps = DIFFERENCE_STEP * np.maximum(1.0, np.abs(Z).max(axis=0, initial=0))
+    nodes, weights = np.polynomial.legendre.leggauss(PATH_NODES)
+    for t, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
+        points = reference + t * (X - reference)
+        for i, step in enumerate(steps):
+            change = np.zeros(X.shape[1])
+            change[i] = step
+            slopes = kernel.values(points + change, Z) - kernel.values(points - change, Z)
+            slopes = slopes if factors is None else slopes * factors
+            averages[:, :, i] += weight * (slopes @ coef) / (2 * step)
+    return averages
