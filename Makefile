@@ -55,7 +55,7 @@ lint: $(VENV)/.installed-dev
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i cpp/*.hpp cpp/bindings/*.hpp cpp/bindings/*.cpp
+	$(BIN)/clang-format -i cpp/*.hpp cpp/bindings/*.hpp cpp/bindings/*.cpp src/hyperlocal/export/*.h
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -325,7 +325,7 @@ class Task:
         """Codes, projections, lifted rows with one bias."""
         codes = self.gate.encode(self.X, workers)
         rows = core_rows(self.feature_map.stored(self.X))
-        return LiftedRows(rows, codes, self.gate.n_anchors, 1.0, False, workers, shared_bias=True)
+        return LiftedRows(rows, codes, self.gate.n_anchors, 0.0, False, workers, offset=1.0)
 
     def problem(self, lifted: LiftedRows) -> Problem:
         """The problem in the library's terms."""

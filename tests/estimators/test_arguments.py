@@ -89,8 +89,8 @@ def test_bad_arguments_are_named(name, value, error):
 
 
 def test_a_bad_random_state():
-    """A seed that is none raises."""
-    with pytest.raises(ValueError, match="seed"):
+    """The error for what is no seed names the argument."""
+    with pytest.raises(ValueError, match="random_state must be"):
         model(random_state="today").fit(*make_data())
 
 

@@ -36,10 +36,10 @@ def fit(settings):
 
 
 def test_linear_models_are_local_models():
-    """With one bias for all clusters, a number for C, and a dual variable per row and class."""
+    """With one intercept for all clusters, a number for C, a dual variable per row and class."""
     found, epochs = fit(training(intercept_scaling=2.0))
     assert isinstance(found.model, LocalModel)
-    assert (found.model.bias.value, found.model.bias.shared) == (2.0, True)
+    assert (found.model.bias.value, found.model.bias.offset) == (0.0, 2.0)
     assert found.training.C > 0
     assert found.dual_coef.shape == (90, 3)
     assert len(epochs) >= found.result.n_iter

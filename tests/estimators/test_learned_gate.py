@@ -314,6 +314,8 @@ def test_an_interrupted_fit_leaves_no_model(name):
         ("tree", "depth", 2.0, TypeError),
         ("tree", "depth", "deep", TypeError),
         ("tree", "depth", 40, ValueError),
+        ("tree", "depth", 10**12, ValueError),
+        ("latent", "n_anchors", 10**12, ValueError),
         ("tree", "share_tree", "yes", TypeError),
         ("tree", "C", 0.0, ValueError),
         ("tree", "C", None, TypeError),

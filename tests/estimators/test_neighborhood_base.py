@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.decomposition import TruncatedSVD
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import get_tags
 
 from estimators.data import make_data
 from hyperlocal import NeighborhoodSVC
+from hyperlocal.papers import AdaptiveNeighborhoodSVC
 
 
 def make_parts(n_classes=3, n_rows=240, **options):
@@ -24,6 +27,22 @@ def test_candidates_exclude_the_other_classes(kind):
     np.testing.assert_allclose(scores[:, 2], pair.decision_function(X_test), atol=1e-5)
     assert (scores[:, 1] <= scores.min(axis=1)).all()
     assert not hasattr(NeighborhoodSVC(cache_neighborhoods=True), "decision_between")
+
+
+@pytest.mark.parametrize("algorithm", ["exact", "tree"])
+def test_sparse_rows_are_taken_as_the_tags_say(algorithm):
+    """The tag for sparse rows is true of both searches; a learned metric makes rows dense first."""
+    X, y, X_test, _ = make_parts()
+    fitted = AdaptiveNeighborhoodSVC(algorithm=algorithm, metric=TruncatedSVD(2))
+    assert get_tags(fitted).input_tags.sparse
+    fitted.fit(sp.csr_array(X), y).predict(sp.csr_array(X_test))
+    plain = NeighborhoodSVC(algorithm=algorithm)
+    assert get_tags(plain).input_tags.sparse == (algorithm != "tree")
+    if algorithm == "tree":
+        with pytest.raises(ValueError, match="algorithm='tree' needs dense rows"):
+            plain.fit(sp.csr_array(X), y)
+    else:
+        plain.fit(sp.csr_array(X), y).predict(sp.csr_array(X_test))
 
 
 def test_set_params_acts_at_the_next_fit():

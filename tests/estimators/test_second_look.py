@@ -3,13 +3,17 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn import config_context
+from sklearn.base import clone
 from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, UnsetMetadataPassedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from estimators.data import Recorder, make_data, make_ring
@@ -143,7 +147,7 @@ def test_kinds_of_rows_and_of_classifiers(n_classes, kind):
 
 
 def test_weights_reach_the_first_look():
-    """Its scores are those of a fit with the same weights; a pipeline takes none."""
+    """Its scores are those of a fit with the same weights."""
     X, y, X_test, _ = make_parts(3)
     weights = np.random.default_rng(0).uniform(0.5, 2, len(X))
     fitted = SecondLookSVC(LogisticRegression(), class_weight={0: 3.0})
@@ -152,10 +156,57 @@ def test_weights_reach_the_first_look():
     np.testing.assert_allclose(
         fitted.first_look_.decision_function(X_test), first.decision_function(X_test), rtol=1e-6
     )
-    piped = SecondLookSVC(make_pipeline(PCA(2), quick()))
+
+
+@pytest.mark.parametrize("given", ["sample_weight", "class_weight"])
+@pytest.mark.parametrize("is_nested", [False, True])
+def test_weights_reach_the_last_step_of_a_pipeline(given, is_nested):
+    """The first look is the pipeline fitted with weights of its last step."""
+    X, y, X_test, _ = make_parts(3)
+    weights = np.where(y == 0, 5.0, 1.0)
+    last = make_pipeline(StandardScaler(), LogisticRegression()) if is_nested else None
+    fitted = SecondLookSVC(make_pipeline(PCA(2, random_state=0), last or LogisticRegression()))
+    if given == "sample_weight":
+        fitted.fit(X, y, sample_weight=weights)
+    else:
+        fitted.set_params(class_weight={0: 5.0}).fit(X, y)
+    name = "pipeline__logisticregression" if is_nested else "logisticregression"
+    expected = clone(fitted.first_look).fit(X, y, **{f"{name}__sample_weight": weights})
+    plain = clone(fitted.first_look).fit(X, y)
+    scores = fitted.first_look_.decision_function(X_test)
+    np.testing.assert_allclose(scores, expected.decision_function(X_test), rtol=1e-6)
+    assert np.abs(scores - plain.decision_function(X_test)).max() > 0.1
+
+
+def test_routed_weights_reach_the_steps_that_request_them():
+    """With metadata routing, the requests of a pipeline's steps hold; an unset one is an error."""
+    X, y, _, _ = make_parts(3)
+    weights = np.where(y == 0, 5.0, 1.0)
+    with config_context(enable_metadata_routing=True):
+        last = LogisticRegression().set_fit_request(sample_weight=True)
+        inner = SecondLookSVC(make_pipeline(PCA(2, random_state=0), last))
+        inner.set_fit_request(sample_weight=True)
+        fitted = make_pipeline(PCA(random_state=0), inner).fit(X, y, sample_weight=weights)[-1]
+        rows = PCA(random_state=0).fit_transform(X)
+        expected = clone(inner.first_look).fit(rows, y, sample_weight=weights)
+        np.testing.assert_allclose(
+            fitted.first_look_.decision_function(rows), expected.decision_function(rows), rtol=1e-6
+        )
+        unset = SecondLookSVC(make_pipeline(PCA(2), LogisticRegression()))
+        with pytest.raises(UnsetMetadataPassedError, match="set_fit_request"):
+            unset.fit(X, y, sample_weight=weights)
+
+
+def test_a_first_look_without_weights_is_named():
+    """Weights are refused where the classifier, or the last step of a pipeline, takes none."""
+    X, y, _, _ = make_parts(3)
+    unweighted = LinearDiscriminantAnalysis()
+    piped = SecondLookSVC(make_pipeline(PCA(2), unweighted))
     assert piped.fit(X, y).score(X, y) > 0.8
-    with pytest.raises(ValueError, match="first_look=Pipeline takes no sample_weight"):
-        piped.fit(X, y, weights)
+    with pytest.raises(ValueError, match=r"the last step of first_look, LinearDisc.* takes no s"):
+        piped.fit(X, y, np.ones(len(X)))
+    with pytest.raises(ValueError, match=r"first_look, LinearDisc.* takes no sample_weight"):
+        SecondLookSVC(unweighted, class_weight="balanced").fit(X, y)
 
 
 def test_the_seed_reaches_the_first_look():

@@ -21,7 +21,7 @@ from hyperlocal.papers import (
     LocalDeepSVC,
     ProfileSVC,
 )
-from hyperlocal.preprocessing import MEGM, LocalCoder, RelevanceScaler
+from hyperlocal.preprocessing import MEGM, LocalCoder, RelevanceScaler, TableEncoder
 
 ESTIMATORS = [
     LocallyLinearSVC(),
@@ -51,6 +51,8 @@ ESTIMATORS = [
     SecondLookSVC(second_look=AdaptiveNeighborhoodSVC(metric="dann"), low_margin=1.0),
     LocallyLinearSVCCV(n_anchors=(2, 8), Cs=(0.3, 3.0)),
     RelevanceScaler(n_estimators=5, random_state=0),
+    TableEncoder(),
+    TableEncoder(sparse_output=True),
     MEGM(),
     MEGM(n_neighbors=5),
     LocalDeepSVC(),

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.arguments import check_n_jobs, check_number
@@ -22,10 +21,12 @@ from ..model.explaining import ExplainedModel, as_rows, explain_rows, input_name
 from ..model.explanation import Explanation, Explanations, LocalRows
 from ..model.local_model import LocalModel
 from ..model.multiclass import as_decisions, predicted_codes
+from ..runtime.stamp import stamped
 from ..runtime.threads import Workers
 from ..solvers.result import SolverResult
 
 
+@stamped
 class LocalClassifier(ClassifierMixin, BaseEstimator):
     """Predictions and explanations from a fitted ``model_``."""
 
@@ -209,31 +210,3 @@ class LinearAttributes:
     def intercept_(self) -> np.ndarray:
         """Intercepts, ``(n_columns,)``."""
         return self.model_.intercept[0]
-
-
-def loss_is_log(estimator: Any) -> bool:
-    """Whether an estimator is trained with the log loss; else raise, as ``available_if`` wants."""
-    if estimator.loss != "log":
-        raise AttributeError("predict_proba needs loss='log'.")
-    return True
-
-
-class ProbabilityMixin:
-    """``predict_proba`` of estimators that can be trained with ``loss="log"``."""
-
-    @available_if(loss_is_log)
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Class probabilities (``loss="log"``); one-vs-rest probabilities are scaled to sum to one.
-
-        The most probable class is always the predicted one.
-        """
-        scores = self.decision_function(X)  # type: ignore[attr-defined]
-        with np.errstate(over="ignore"):  # exp of a large score is infinite: a probability of 0
-            probabilities = 1 / (1 + np.exp(-scores))
-        if probabilities.ndim == 1:
-            return np.column_stack([1 - probabilities, probabilities])
-        # If the probabilities of all classes underflow, the largest score decides.
-        tiny = np.finfo(probabilities.dtype).tiny
-        least = np.where(scores == scores.max(axis=1, keepdims=True), 2 * tiny, tiny)
-        probabilities = np.maximum(probabilities, least)
-        return probabilities / probabilities.sum(axis=1, keepdims=True)

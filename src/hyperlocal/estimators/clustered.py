@@ -82,6 +82,9 @@ default="kmeans"
         Epochs run.
     objective_, duality_gap_ : float
         The primal objective reached, and how far above the optimum it can be at most.
+    history_ : list of (epoch, objective, duality gap)
+    model_ : LocalModel
+        All that prediction needs.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
 

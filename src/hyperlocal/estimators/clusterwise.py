@@ -15,8 +15,9 @@ from ..model.local_model import LocalModel
 from ..runtime.progress import CallbackSupportMixin, EpochMonitor, Monitor, with_callbacks
 from ..runtime.threads import Workers
 from ..solvers.result import given_support
-from .base import ChainAttributes, LocalClassifier, ProbabilityMixin
+from .base import ChainAttributes, LocalClassifier
 from .cluster_training import ClusterFit, ClusterTraining
+from .probabilities import ProbabilityMixin
 
 
 class ClusterwiseClassifier(

@@ -11,10 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 from ..data.checks import check_rows
 from ..kernels import NEEDS_HISTOGRAMS, Kernel
 from ..model.multiclass import as_decisions, predicted_codes
+from ..runtime.stamp import stamped
 from ..runtime.threads import Workers
 from ..solvers.kernel_pegasos import expansion_scores
 
 
+@stamped
 class KernelExpansionClassifier(ClassifierMixin, BaseEstimator):
     """Base of classifiers with ``f_c(x) = Σ_j dual_coef_cj k(x, x_j) + intercept_c``."""
 

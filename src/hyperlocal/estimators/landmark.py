@@ -125,6 +125,10 @@ default="random"
         Epochs run by the last stage.
     objective_, duality_gap_ : float
         The primal objective reached by the last stage, and how far above the optimum it can be.
+    history_ : list of (epoch, objective, duality gap)
+        Of the last stage.
+    model_ : LocalModel or KernelModel
+        All that prediction needs.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
 
@@ -199,6 +203,12 @@ default="random"
             one_stage = self.n_stages == 1
             self._risk = Risk.of(found.model, found.training, data, workers, one_stage=one_stage)
         return found
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """The intercept that all clusters share, ``(n_columns,)``."""
+        model = self.model_
+        return model.global_intercept if isinstance(model, LocalModel) else model.intercept
 
     @property
     def landmarks_(self) -> np.ndarray:

@@ -112,7 +112,7 @@ class LandmarkTraining:
         landmarks = choose_landmarks(X, weights, self.landmarks, self.n_landmarks, rng, workers)
         feature_map = LandmarkMap(landmarks, self.projection, self.gamma)
         feature_map = feature_map.fit(X, None, weights, rng)
-        bias = Bias(float(self.intercept_scaling), shared=True)
+        bias = Bias(0.0, offset=float(self.intercept_scaling))
         return LocalModel(feature_map, CodeOn(), gate, bias)
 
     def _fit_kernel(

@@ -26,6 +26,7 @@ FIRST_ANCHORS, FIRST_PENALTY = 48, 1e-4
 ANCHORS = (8, 48, 96)
 PENALTIES = (1e-6, 1e-5, 1e-4, 1e-3)
 FEWEST_VISITS = 30_000
+MOST_WEIGHTS = 2**31
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,8 @@ class LatentLocallyLinearSVC(LearnedGateClassifier[LatentSettings]):
         ``λ`` times half the squared norm, plus the mean loss of the last epoch (each row's loss as
         it was visited).
     history_ : list of (epoch, mean loss)
+    model_ : LatentModel
+        All that prediction needs.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
 
@@ -129,6 +132,13 @@ class LatentLocallyLinearSVC(LearnedGateClassifier[LatentSettings]):
 
     def _first_settings(self, data: LabelledRows) -> LatentSettings:
         n_anchors = FIRST_ANCHORS if is_auto(self.n_anchors) else int(self.n_anchors)
+        weights_each = len(data.classes) * (data.X.shape[1] + 1)
+        if n_anchors * weights_each > MOST_WEIGHTS:
+            raise ValueError(
+                f"n_anchors={n_anchors} would make {float(n_anchors * weights_each):.0e} weights; "
+                f"give at most {MOST_WEIGHTS // weights_each} for {len(data.classes)} classes and "
+                f"{data.X.shape[1]} features."
+            )
         return LatentSettings(self._penalty(data, FIRST_PENALTY), n_anchors)
 
     def _variations(self, data: LabelledRows) -> list[list[dict[str, Any]]]:

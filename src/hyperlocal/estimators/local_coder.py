@@ -14,10 +14,12 @@ from ..data.arguments import check_flag, check_n_jobs, make_generator
 from ..data.checks import check_rows, check_sample_weight, warn_about_scales
 from ..gates.anchors import choose_anchors
 from ..gates.gate import check_gate, fit_gate
+from ..runtime.stamp import stamped
 from ..runtime.threads import Workers
 
 
 @dataclass(eq=False, repr=False)
+@stamped
 class LocalCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Local codes of rows as a sparse matrix: ``k`` weights per row that sum to one.
 

@@ -54,7 +54,18 @@ class LocalCodingSVC(ChainClassifier):
     coef_ : ndarray of shape (n_anchors, n_columns, 0)
     classes_ : ndarray of shape (n_classes,)
     n_iter_ : int
+        Epochs run.
     objective_, duality_gap_ : float
+        The primal objective reached, and how far above the optimum it can be at most.
+    history_ : list of (epoch, objective, duality gap)
+    beta_ : float
+        Sharpness of the soft coding.
+    C_ : float
+        The weight of the losses that was used.
+    model_ : LocalModel
+        All that prediction needs.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
 
     References
     ----------
@@ -92,7 +103,7 @@ class LocalCodingSVC(ChainClassifier):
     verbose: int = 0
 
     def _settings(self) -> ChainSettings:
-        return ChainSettings.of(self, feature_map="bias_only")
+        return ChainSettings.of(self, feature_map="bias_only", global_intercept=False)
 
     @with_callbacks
     def fit_stream(

@@ -97,6 +97,8 @@ class LocalDeepSVC(LearnedGateClassifier[TreeSettings]):
         ``λ`` times half the squared norms, plus the mean loss of the last epoch (each row's loss as
         it was visited).
     history_ : list of (epoch, mean loss)
+    model_ : TreeModel
+        All that prediction needs.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
 
@@ -144,8 +146,8 @@ class LocalDeepSVC(LearnedGateClassifier[TreeSettings]):
             check_number("depth", self.depth, integer=True, inclusive=True)
             if self.depth > DEEPEST:
                 raise ValueError(
-                    f"depth={self.depth} would make {2.0 ** (self.depth + 1):.0e} nodes; give at "
-                    f"most {DEEPEST}."
+                    f"depth={self.depth} would make 2**{self.depth + 1} nodes; give at most "
+                    f"{DEEPEST}."
                 )
         if not is_auto(self.jitter):
             check_number("jitter", self.jitter, inclusive=True)

@@ -6,7 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from ..data.labelled import LabelledRows
@@ -42,21 +44,44 @@ def fit_look(
 ) -> Any:
     """A fitted clone with these changes, and with the seed if it has none.
 
-    Its labels are indices of classes. Weights are passed if there are any: a pipeline, for one,
-    takes none.
+    Its labels are indices of classes. Weights are passed if there are any.
     """
-    if is_weighted and not has_fit_parameter(look, "sample_weight"):
-        raise ValueError(
-            f"first_look={type(look).__name__} takes no sample_weight; give a classifier that "
-            "does, or leave out sample_weight and class_weight."
-        )
+    weights = {weights_argument(look): data.sample_weight} if is_weighted else {}
     look = clone(look)
     own = look.get_params(deep=False)
     if own.get("random_state", 0) is None:
         changes["random_state"] = random_state
     look.set_params(**{name: value for name, value in changes.items() if name in own})
-    weights = {"sample_weight": data.sample_weight} if is_weighted else {}
     return look.fit(data.X, data.target, **weights)
+
+
+def weights_argument(look: Any) -> str:
+    """The argument of a look's ``fit`` that takes weights of rows; raises if there is none.
+
+    A pipeline passes them to its last step, or, with metadata routing, to the steps that request
+    them.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn.svm import LinearSVC
+    >>> from hyperlocal.estimators.looks import weights_argument
+    >>> weights_argument(make_pipeline(StandardScaler(), LinearSVC()))
+    'linearsvc__sample_weight'
+    """
+    steps, last = [], look
+    while isinstance(last, Pipeline):
+        step, last = last.steps[-1]
+        steps.append(step)
+    if not has_fit_parameter(last, "sample_weight"):
+        what = "the last step of first_look" if steps else "first_look"
+        raise ValueError(
+            f"{what}, {type(last).__name__}, takes no sample_weight; give a classifier that does, "
+            "or leave out sample_weight and class_weight."
+        )
+    is_routed = get_config()["enable_metadata_routing"]
+    return "sample_weight" if is_routed else "__".join([*steps, "sample_weight"])
 
 
 def check_scores(first_look: Any, data: LabelledRows) -> None:

@@ -19,6 +19,7 @@ from ..kernels import GAMMAS, check_kernel
 from ..model.multiclass import as_decisions, predicted_codes
 from ..neighbors.search import ALGORITHMS, make_search
 from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
+from ..runtime.stamp import stamped
 from ..runtime.threads import Workers
 from ..solvers.small_svms import KERNELS, SvmOptions
 from .neighborhood_models import CachedSvms, QuerySvms, scores_in_blocks, warn_if_unsolved
@@ -40,10 +41,8 @@ def _trains_nothing_at_fit(estimator: Any) -> bool:
 
 
 def _trains_at_queries(estimator: Any) -> bool:
-    is_cached = estimator.cache_neighborhoods
-    if hasattr(estimator, "model_"):  # arguments may have been changed since
-        is_cached = isinstance(estimator.model_, CachedSvms)
-    if is_cached:
+    model = getattr(estimator, "model_", None)  # arguments may have been changed since the fit
+    if estimator.cache_neighborhoods if model is None else isinstance(model, CachedSvms):
         raise AttributeError(
             "decision_between trains SVMs between some classes, but cached models are of all "
             "classes; use cache_neighborhoods=False."
@@ -51,6 +50,7 @@ def _trains_at_queries(estimator: Any) -> bool:
     return True
 
 
+@stamped
 class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Base of the classifiers that train SVMs on neighborhoods.
 
@@ -164,7 +164,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = self.algorithm != "tree"
         return tags
 
     # ---- what subclasses change ----------------------------------------------------------------

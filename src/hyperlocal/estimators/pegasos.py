@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 
 from ..data.arguments import check_choice
 from ..data.checks import (
@@ -21,8 +20,9 @@ from ..model.multiclass import column_targets, n_columns
 from ..runtime.progress import with_callbacks
 from ..runtime.threads import Workers
 from ..solvers.pegasos import PegasosProblem
-from .base import LinearAttributes, LocalClassifier, ProbabilityMixin, loss_is_log
+from .base import LinearAttributes, LocalClassifier
 from .pegasos_base import PegasosEstimator, PegasosRun, PegasosTraining
+from .probabilities import ProbabilityMixin, scaled_to_one
 
 
 @dataclass(eq=False, repr=False)
@@ -189,16 +189,12 @@ class PegasosSVC(PegasosEstimator, ProbabilityMixin, LinearAttributes, LocalClas
         self.classes_ = data.classes
         return self
 
-    @available_if(loss_is_log)
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Class probabilities (``loss="log"``); one-vs-rest ones are scaled to sum to one."""
+    def _log_probabilities(self, scores: np.ndarray) -> np.ndarray:
         if self.multi_class != "multinomial":
-            return super().predict_proba(X)
-        scores = self.decision_function(X)
+            return super()._log_probabilities(scores)
         if scores.ndim == 1:
             scores = np.column_stack([np.zeros_like(scores), scores])
-        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return shares / shares.sum(axis=1, keepdims=True)
+        return scaled_to_one(scores)
 
     def _checked_arguments(self) -> PegasosTraining:
         training = PegasosTraining.of(self)

@@ -13,12 +13,14 @@ from ..data.arguments import check_number
 from ..data.checks import PENALTIES_NEED_SCALES, check_rows, check_valued_rows, warn_about_scales
 from ..data.labelled import LabelledRows, merge_equal_rows
 from ..runtime.progress import with_callbacks
+from ..runtime.stamp import stamped
 from ..runtime.threads import Workers
 from ..solvers.pegasos import PegasosProblem
 from .pegasos_base import PegasosEstimator, PegasosRun, PegasosTraining
 
 
 @dataclass(eq=False, repr=False)
+@stamped
 class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator):
     """Linear support vector regression, trained by Pegasos.
 

@@ -91,6 +91,9 @@ class ProfileSVC(ClusterwiseClassifier):
     n_iter_ : int
     objective_, duality_gap_ : float
         The primal objective, summed over clusters, and how far above the optimum it can be.
+    history_ : list of (epoch, objective, duality gap)
+    model_ : LocalModel or KernelModel
+        All that prediction needs.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
 

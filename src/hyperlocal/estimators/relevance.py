@@ -14,9 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from ..data.arguments import check_number
 from ..data.checks import check_labelled_rows, check_rows
 from ..maps.plain import Step, scaling
+from ..runtime.stamp import stamped
 
 
 @dataclass(eq=False, repr=False)
+@stamped
 class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Scale each feature by a power of its importance in a forest of extremely random trees.
 

@@ -16,7 +16,8 @@ from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callback
 from ..runtime.threads import Workers
 from ..solvers.result import support_vectors
 from ..solvers.training import Training
-from .base import LinearAttributes, LocalClassifier, ProbabilityMixin
+from .base import LinearAttributes, LocalClassifier
+from .probabilities import ProbabilityMixin
 
 
 @dataclass(eq=False, repr=False)
@@ -70,6 +71,8 @@ class SDCASVC(CallbackSupportMixin, ProbabilityMixin, LinearAttributes, LocalCla
     classes_ : ndarray of shape (n_classes,)
     n_samples_fit_ : int
         Rows of the training data.
+    model_ : LocalModel
+        All that prediction needs.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
 

@@ -19,6 +19,7 @@ from ..data.rows import stored_as
 from ..data.splits import split_held_out
 from ..model.multiclass import as_columns, as_decisions, predicted_codes
 from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
+from ..runtime.stamp import stamped
 from .locally_linear import LocallyLinearSVC
 from .looks import best_low_margin, check_looks, check_scores, fit_look, looked_again
 from .neighborhood import NeighborhoodSVC
@@ -28,6 +29,7 @@ USUAL_LOW_MARGIN = 0.5
 
 
 @dataclass(eq=False, repr=False)
+@stamped
 class SecondLookSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """A quick classifier for all rows, and small kernel SVMs for rows on which its margin is low.
 
@@ -39,8 +41,9 @@ class SecondLookSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     first_look : classifier or None, default=None
-        A classifier with a ``decision_function``, or a pipeline of one; None is
-        :class:`LocallyLinearSVC`.
+        A classifier with a ``decision_function``, or a pipeline that ends with one; None is
+        :class:`LocallyLinearSVC`. Weights of rows and classes are passed to the last step of a
+        pipeline, or, with metadata routing, to the steps that request ``sample_weight``.
     second_look : NeighborhoodSVC, AdaptiveNeighborhoodSVC or None, default=None
         What scores rows of a low margin (``cache_neighborhoods=False``); None is
         :class:`NeighborhoodSVC`.

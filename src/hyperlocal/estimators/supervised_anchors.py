@@ -99,6 +99,10 @@ class SupervisedAnchorSVC(ChainClassifier):
         Epochs of the final training of weights, at least one.
     objective_, duality_gap_ : float
         Of the weights, for the final anchors.
+    C_ : float
+        The weight of the losses that was used.
+    model_ : LocalModel
+        All that prediction needs.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
 
@@ -151,7 +155,7 @@ class SupervisedAnchorSVC(ChainClassifier):
 
     def _settings(self) -> ChainSettings:
         # Only the soft coding has a gradient with respect to the anchors.
-        return ChainSettings.of(self, coding="soft")
+        return ChainSettings.of(self, coding="soft", global_intercept=False)
 
     def _solvers(self) -> tuple[str, ...]:
         return ("dual", "sgd")

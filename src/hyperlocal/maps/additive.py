@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data.arguments import check_choice, check_number
-from ..data.rows import FLOATS
+from ..data.rows import FLOATS, well_formed
+from ..runtime.stamp import stamped
 from .plain import Step
 
 # Sampling periods that minimize the mean squared error over ratios x/y up to e³.
@@ -19,6 +20,7 @@ PERIODS = {"chi2": 0.6, "intersection": 0.75}
 
 
 @dataclass(eq=False, repr=False)
+@stamped
 class AdditiveKernelMap(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Finite map of an additive homogeneous kernel (Vedaldi and Zisserman 2010).
 
@@ -56,13 +58,15 @@ class AdditiveKernelMap(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Check the arguments; nothing is learned."""
         check_choice("kernel", self.kernel, PERIODS)
         check_number("n_steps", self.n_steps, integer=True, above=1, inclusive=True)
-        validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS))
+        validate_data(self, well_formed(X), accept_sparse="csr", dtype=list(FLOATS))
         return self
 
     def transform(self, X: Any) -> Any:
         """Map rows, dense or CSR."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS), reset=False)
+        X = validate_data(
+            self, well_formed(X), accept_sparse="csr", dtype=list(FLOATS), reset=False
+        )
         if not sp.issparse(X):
             return np.hstack(self._components(X))
         parts = []

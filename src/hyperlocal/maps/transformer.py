@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_array
 
-from ..data.rows import canonical, take_rows
+from ..data.rows import canonical, take_rows, well_formed
 from .base import FeatureMap
 from .plain import Step, plain_steps
 
@@ -51,7 +51,7 @@ class TransformerMap(FeatureMap):
 
 def transformed(transformer: Any, X: Any, argument: str) -> Any:
     """Output of a user's transformer, checked, in the dtype of ``X``."""
-    out = transformer.transform(X)
+    out = well_formed(transformer.transform(X), f"the output of {argument}")
     out = check_array(
         out, accept_sparse="csr", dtype=X.dtype, order="C", input_name=f"output of {argument}"
     )

@@ -1,0 +1,64 @@
+"""Class probabilities of estimators that can be trained with the log loss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.utils.metaestimators import available_if
+
+
+def loss_is_log(estimator: Any) -> bool:
+    """Whether an estimator is trained with the log loss; else raise, as ``available_if`` wants."""
+    if estimator.loss != "log":
+        raise AttributeError("predict_proba needs loss='log', and so does predict_log_proba.")
+    return True
+
+
+class ProbabilityMixin:
+    """Probabilities from the scores of ``decision_function``."""
+
+    @available_if(loss_is_log)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Class probabilities (``loss="log"``); one-vs-rest probabilities are scaled to sum to one.
+
+        No class is more probable than the predicted one.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            Probabilities.
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    @available_if(loss_is_log)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of the class probabilities (``loss="log"``); finite where those are zero.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            Logarithms of probabilities.
+        """
+        return self._log_probabilities(self.decision_function(X))  # type: ignore[attr-defined]
+
+    def _log_probabilities(self, scores: np.ndarray) -> np.ndarray:
+        if scores.ndim == 1:
+            return -np.logaddexp(0, np.column_stack([scores, -scores]))
+        return scaled_to_one(-np.logaddexp(0, -scores))
+
+
+def scaled_to_one(logs: np.ndarray) -> np.ndarray:
+    """Logarithms of shares that sum to one, ``(n_rows, n_classes)``."""
+    return logs - logsumexp(logs, axis=1, keepdims=True)
