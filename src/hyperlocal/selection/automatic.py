@@ -83,7 +83,7 @@ def choose(
         Of more rows, a random sample of so many is used.
     """
     data = _sample(data, most_rows, rng)
-    folds = _held_out_rows(data.target, rng)
+    folds = _held_out_rows(data.strata, rng)
     if not folds:
         return Choice(candidates[0], DEFAULT_COST)
     costs = np.array(COSTS) * (FACTOR_FOR_LOG_LOSS if training.loss == "log" else 1.0)
