@@ -151,7 +151,7 @@ def make_regression(
     losses = RegressionLoss(loss, epsilon, quantiles).columns(n_targets)
     weights = rng.standard_normal((lifted.n_blocks, n_targets, lifted.width + 1))
     values = lifted.scores(weights.astype(lifted.dtype))
-    values = values / values.std() + noise * rng.standard_normal(values.shape)
+    values = values / (values.std() or 1) + noise * rng.standard_normal(values.shape)
     values = np.repeat(values, len(losses) // n_targets, axis=1).astype(lifted.dtype)
     sample_weight = rng.uniform(0.2, 3, lifted.n_rows) if weighted else np.ones(lifted.n_rows)
     costs = (C * sample_weight).astype(lifted.dtype)
