@@ -389,6 +389,8 @@ MADE = {
     "csr": _core.RowsFloat64,
     "lifted": _core.LiftedFloat64,
     "dual": _core.DualProblemFloat64,
+    "regression": _core.DualProblemFloat64,
+    "stochastic regression": _core.SgdProblemFloat64,
     "state": _core.DualStateFloat64,
     "joint state": _core.DualStateFloat64,
     "tree scores": bool,
