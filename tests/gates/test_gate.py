@@ -152,7 +152,7 @@ def test_right_arguments_pass(changed):
 
 @pytest.mark.parametrize("coding", ["soft", "inverse_distance"])
 def test_slopes_are_derivatives_of_the_weights(coding, workers):
-    """``∂γ_j/∂x = γ_j (u_j − Σ_l γ_l u_l)`` with ``u_j = t_j (v_j − x)``, by central differences."""
+    """``∂γ_j/∂x = γ_j (u_j − Σ_l γ_l u_l)`` with ``u_j = t_j (v_j − x)``."""
     rng = np.random.default_rng(0)
     X, anchors = rng.normal(size=(20, 3)), rng.normal(size=(4, 3))
     gate = Gate(anchors, 4, coding, 0.7)

@@ -125,7 +125,7 @@ def test_blocks_and_threads_change_nothing(workers):
         found = score_gradients(model, X, two, numbers_per_block=1)
     np.testing.assert_array_equal(found, score_gradients(model, X, workers, numbers_per_block=1))
     np.testing.assert_allclose(found, score_gradients(model, X, workers), rtol=1e-9, atol=1e-12)
-    assert room.NUMBERS_PER_BLOCK > X.size
+    assert X.size < room.NUMBERS_PER_BLOCK
 
 
 def test_a_row_on_an_anchor(workers):

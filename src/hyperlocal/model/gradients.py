@@ -1,13 +1,13 @@
 """Gradients of scores with respect to the row, the gate and the normalization included.
 
-With the lifted row ``g_j(x) [φ(x), B]``, ``g = γ`` or ``g = γ / (‖γ‖ r)`` and ``r = ‖[φ, B]‖``, a score
-is ``f_c = Σ_j a_jc`` (without the global intercept), ``a_jc = g_j (w_jc · φ + B b_jc)``, and
+With the lifted row ``g_j(x) [φ(x), B]``, ``g = γ`` or ``g = γ / (‖γ‖ r)`` and ``r = ‖[φ, B]‖``, a
+score is ``f_c = Σ_j a_jc`` (without the global intercept), ``a_jc = g_j (w_jc · φ + B b_jc)``, and
 
     ∂f_c/∂x = Jᵀ (Σ_j g_j w_jc − f_c φ / r²)  +  Σ_j (a_jc − q_j f_c) t_j (v_j − x)
 
 ``J`` is the derivative of φ, ``t_j (v_j − x)`` that of ``log γ_j`` before the weights are scaled
-(:meth:`hyperlocal.gates.gate.Gate.slopes`). The term with ``r`` belongs to normalized rows; ``q`` is
-``γ`` for weights that sum to one, and ``γ² / ‖γ‖²`` for those of normalized rows.
+(:meth:`hyperlocal.gates.gate.Gate.slopes`). The term with ``r`` belongs to normalized rows; ``q``
+is ``γ`` for weights that sum to one, and ``γ² / ‖γ‖²`` for those of normalized rows.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _block(model: LocalModel, X: Any, stored: Any, codes: Codes, include_gate: b
 def _gate_steps(
     model: LocalModel, lifted: LiftedRows, codes: Codes, scores: np.ndarray
 ) -> np.ndarray | None:
-    """``(a_jc − q_j f_c) t_j``, of shape (n_rows, k, n_columns); None where the gate is constant."""
+    """``(a_jc − q_j f_c) t_j``, ``(n_rows, k, n_columns)``; None where the gate is fixed."""
     slopes = model.gate.slopes(codes)
     if slopes is None:
         return None
