@@ -36,7 +36,7 @@ class DaskLocallyLinearSVC(DaskClassifier):
 multi_class, intercept_scaling, class_weight, random_state, verbose
         As in :class:`hyperlocal.LocallyLinearSVC`.
     C : float, default=3.0
-        Weight of the losses; a number, because no rows are held out on the cluster.
+        Weight of the losses; a number, because a search would need all rows several times.
     max_iter : int, default=500
         The most rounds; fewer than epochs elsewhere, because a round has several epochs.
     tol : float, default=1e-3
