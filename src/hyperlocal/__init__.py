@@ -10,6 +10,7 @@ from importlib.metadata import version
 
 from .estimators.locally_linear import LocallyLinearSVC
 from .estimators.locally_linear_cv import LocallyLinearSVCCV
+from .estimators.locally_linear_svr import LocallyLinearSVR
 from .estimators.neighborhood import NeighborhoodSVC
 from .estimators.second_look import SecondLookSVC
 from .estimators.supervised_anchors import SupervisedAnchorSVC
@@ -20,6 +21,7 @@ __version__ = version("hyperlocal")
 __all__ = [
     "LocallyLinearSVC",
     "LocallyLinearSVCCV",
+    "LocallyLinearSVR",
     "NeighborhoodSVC",
     "SecondLookSVC",
     "SupervisedAnchorSVC",

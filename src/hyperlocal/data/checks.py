@@ -86,16 +86,30 @@ def _check_rows_and_labels(estimator: Any, X: Any, y: Any, reset: bool) -> tuple
 
 
 def check_valued_rows(
-    estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, reset: bool = True
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    reset: bool = True,
+    multi_output: bool = False,
 ) -> LabelledRows:
-    """Validate rows of a regression; ``classes`` are the distinct values of ``y``."""
+    """Validate rows of a regression; ``classes`` are the distinct values of ``y``.
+
+    With ``multi_output`` the values may have several columns, and stay float64.
+    """
     X = well_formed(X)
-    X, y = validate_data(estimator, X, y, reset=reset, y_numeric=True, **_array_rules())
+    rules = {**_array_rules(), "y_numeric": True, "multi_output": multi_output}
+    X, y = validate_data(estimator, X, y, reset=reset, **rules)
+    if sp.issparse(y):
+        raise TypeError("y is sparse; give a dense array of values: y.toarray().")
     X = canonical(X)
     _check_magnitude(X)
     X, y, weights, origin = _without_weightless(X, y, check_sample_weight(sample_weight, len(y)))
-    values, target = np.unique(y.astype(X.dtype, copy=False), return_inverse=True)
-    return LabelledRows(X, target.astype(np.int32), values, weights, origin)
+    y = y.astype(np.float64 if multi_output else X.dtype, copy=False)
+    values, target = np.unique(y, return_inverse=True, axis=0)
+    target = target.ravel().astype(np.int32)
+    return LabelledRows(X, target, values, weights, origin, is_numeric=True)
 
 
 def _without_weightless(

@@ -26,21 +26,10 @@ from ..runtime.threads import Workers
 from ..solvers.result import SolverResult
 
 
-@stamped
-class LocalClassifier(ClassifierMixin, BaseEstimator):
-    """Predictions and explanations from a fitted ``model_``."""
+class LocalClassifier(ClassifierMixin):
+    """Classes from the scores of a :class:`LocalEstimator`, which comes after it."""
 
-    model_: Any
     classes_: np.ndarray
-    n_features_in_: int
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of rows.
@@ -59,6 +48,22 @@ class LocalClassifier(ClassifierMixin, BaseEstimator):
         """Predicted class labels of rows."""
         codes = predicted_codes(self._row_scores(X))
         return self.classes_[codes]
+
+
+@stamped
+class LocalEstimator(BaseEstimator):
+    """Scores and explanations from a fitted ``model_``."""
+
+    model_: Any
+    n_features_in_: int
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def local_coef(self, X: Any) -> np.ndarray:
         """The exact weight vector at each row: ``local_coef(x)·x + local_intercept(x) = f(x)``.

@@ -1,8 +1,11 @@
-"""The chain: how a locally linear classifier is fitted.
+"""The chain: how a locally linear model is fitted.
 
     rows → anchors → gate → feature map → lifted rows → solver → weights
 
-A subclass gives its settings and, if its gate is learned too, how it is trained. All else is here.
+:class:`ChainFitting` has all of it but what depends on the task: how ``y`` is checked, the loss,
+and what of ``y`` is kept. :class:`ChainClassifier` has that for classes, and
+:class:`~hyperlocal.estimators.chain_regressor.ChainRegressor` for values. A subclass gives its
+settings and, if its gate is learned too, how it is trained.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 
 from ..data.arguments import check_flag, make_generator
@@ -20,6 +24,7 @@ from ..data.labelled import LabelledRows, merge_equal_rows
 from ..model.local_model import ChainSettings, LocalModel
 from ..model.multiclass import joined_columns, separate_columns
 from ..model.problem import Problem
+from ..model.target_scale import TargetScale
 from ..runtime.progress import CallbackSupportMixin, EpochMonitor, Monitor, with_callbacks
 from ..runtime.threads import Workers
 from ..selection.automatic import DEFAULT_COST, choose
@@ -27,7 +32,7 @@ from ..solvers import sgd
 from ..solvers.result import SolverResult
 from ..solvers.sgd import SgdState
 from ..solvers.training import SOLVERS, Training
-from .base import ChainAttributes, LocalClassifier
+from .base import ChainAttributes, LocalClassifier, LocalEstimator
 from .probabilities import ProbabilityMixin
 from .streaming import fit_to_stream
 
@@ -37,7 +42,8 @@ LIFT_PARAMETERS = ("normalize", "intercept_scaling")
 GATE_PARAMETERS = tuple(
     field.name for field in fields(ChainSettings) if field.name not in LIFT_PARAMETERS
 )
-CHOICE_PARAMETERS = (*GATE_PARAMETERS, *LIFT_PARAMETERS, "C", "loss", "multi_class")
+LOSS_PARAMETERS = ("C", "loss", "multi_class", "epsilon", "quantiles")
+CHOICE_PARAMETERS = (*GATE_PARAMETERS, *LIFT_PARAMETERS, *LOSS_PARAMETERS)
 
 
 @dataclass(frozen=True)
@@ -86,14 +92,18 @@ class OnlineState:
     rng: np.random.Generator
 
 
-def _solver_is_sgd(estimator: Any) -> bool:
+# What is kept of y besides the model: classes, or the scale of values.
+Target = np.ndarray | TargetScale
+
+
+def solver_is_sgd(estimator: Any) -> bool:
     if estimator.solver != "sgd":
         raise AttributeError("partial_fit needs solver='sgd'.")
     return True
 
 
-class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, LocalClassifier):
-    """Base of the classifiers ``f_c(x) = Σ_j γ_j(x) (w_jc · φ(x) + b_jc)``."""
+class ChainFitting(BaseEstimator):
+    """How models ``f_c(x) = Σ_j γ_j(x) (w_jc · φ(x) + b_jc)`` are fitted; for a LocalEstimator."""
 
     _last: LastFit
     _online: OnlineState | None
@@ -107,7 +117,7 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
         X : {array-like, CSR} of shape (n_rows, n_features)
             Rows; float32 stays float32. Standardized features are best.
         y : array-like of shape (n_rows,)
-            Class labels.
+            Class labels, or values; those of a regression may have several columns.
         sample_weight : array-like of shape (n_rows,), default=None
             Weights of rows. A weight of two is the same as the row twice: bitwise up to 16,384
             rows, within the solver's tolerance above.
@@ -117,11 +127,9 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
         self
         """
         settings, training = self._checked_arguments()
-        data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
-        warn_about_scales(data.X)
-        data = merge_equal_rows(data)
+        data, target = self._checked_data(X, y, sample_weight)
         rng = make_generator(self.random_state)
-        last = self._continued_fit(data)
+        last = self._continued_fit(data, target)
         with (
             Workers(self.n_jobs) as workers,
             EpochMonitor(self, self._most_epochs(data), self.verbose) as monitor,
@@ -137,11 +145,11 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
             call = FitCall(training, data, rng, workers, monitor)
             chain, result = self._train(chain, call, last)
         self._online = None
-        self._keep(chain, training, result, data.classes, data.X.shape[0], data.total_weight)
+        self._keep(chain, training, result, target, data.X.shape[0], data.total_weight)
         return self
 
     def _fit_stream(self, stream: Iterable[Any], classes: Any, block_rows: Any, folder: Any) -> Any:
-        """``fit_stream`` of the classifiers that have it."""
+        """``fit_stream`` of the estimators that have it."""
         settings, training = self._checked_arguments()
         self._forget()
         found = fit_to_stream(
@@ -153,7 +161,209 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
         self._keep(found.chain, found.training, found.result, found.classes, *size)
         return self
 
-    @available_if(_solver_is_sgd)
+    def _visit_rows(self, data: LabelledRows, target: Target) -> Any:
+        """``partial_fit`` of checked rows."""
+        settings, training = self._checked_arguments()
+        first = not hasattr(self, "model_")
+        online = None if first else self._online
+        rng = make_generator(self.random_state) if online is None else online.rng
+        with Workers(self.n_jobs) as workers:
+            if first:
+                settings, training = self._chosen(settings, training, data, rng, workers)
+                chain = settings.fit(data, rng, workers)
+            else:
+                chain, data = self.model_, data.astype(self.model_.dtype)
+                training = replace(training, C=self.C_)
+            problem = training.problem(chain, data, workers)
+            call = FitCall(training, data, rng, workers)
+            if first:
+                state = self._first_state(chain, problem, call)
+            else:
+                state = self._resumed_state(problem) if online is None else online.sgd
+            chain, objective = self._visit_batch(chain, problem, state, call)
+        n_batches = 1 if first else self.n_iter_ + 1
+        result = SolverResult(state.average, n_batches, objective, np.nan, True)
+        self._online = OnlineState(state, rng)
+        self._keep(chain, training, result, target, data.X.shape[0], data.total_weight)
+        return self
+
+    def take_over(
+        self,
+        chain: LocalModel,
+        training: Training,
+        result: SolverResult,
+        target: Target,
+        n_rows: int,
+        *,
+        feature_names: Sequence[str] | None = None,
+    ) -> Any:
+        """Become the fitted estimator of a model that was trained elsewhere, as on a cluster.
+
+        Parameters
+        ----------
+        chain : LocalModel
+        training : Training
+        result : SolverResult
+        target : ndarray of shape (n_classes,) or TargetScale
+            The classes, or the scale of values.
+        n_rows : int
+            Rows that it was trained on.
+        feature_names : sequence of str, optional
+
+        Returns
+        -------
+        self
+        """
+        self.n_features_in_ = chain.n_features_in
+        if feature_names is not None:
+            self.feature_names_in_ = np.array(feature_names, dtype=object)
+        self._online = None
+        self._keep(chain, training, result, target, n_rows, n_rows)
+        return self
+
+    # ---- hooks of subclasses -------------------------------------------------------------------
+
+    def _checked_data(
+        self, X: Any, y: Any, sample_weight: Any, **options: Any
+    ) -> tuple[LabelledRows, Target]:
+        """Rows ready for the chain, and what is kept of ``y``."""
+        raise NotImplementedError
+
+    def _checked_loss(self) -> dict[str, Any]:
+        """The parameters of the loss, as those of :class:`Training`."""
+        raise NotImplementedError
+
+    def _is_same_target(self, target: Target) -> bool:
+        """Whether the last fit had the same kind of ``y``."""
+        raise NotImplementedError
+
+    def _start_weights(self, problem: Problem) -> np.ndarray:
+        """The weights of the last fit, as the solver takes them."""
+        raise NotImplementedError
+
+    def _keep_model(self, chain: LocalModel, weights: np.ndarray, target: Target) -> None:
+        """Set the model of the solver's weights, and what is kept of ``y``."""
+        raise NotImplementedError
+
+    def _settings(self) -> ChainSettings:
+        """How gate and map are made."""
+        return ChainSettings.of(self)
+
+    def _candidates(self, settings: ChainSettings) -> list[ChainSettings]:
+        """The chains among which ``C="auto"`` chooses; none where C is a number."""
+        return []
+
+    def _solvers(self) -> tuple[str, ...]:
+        return SOLVERS
+
+    def _most_epochs(self, data: LabelledRows) -> int:
+        return self.max_iter
+
+    def _train(
+        self, chain: LocalModel, call: FitCall, last: LastFit | None
+    ) -> tuple[LocalModel, SolverResult]:
+        """Train the weights; returns the chain unchanged."""
+        training = call.training
+        problem = training.problem(chain, call.data, call.workers)
+        if last is None:
+            return chain, training.solve(problem, call.rng, call.monitor)
+        start = {"alpha": last.alpha_for(problem), "weights": self._start_weights(problem)}
+        return chain, training.solve(problem, call.rng, call.monitor, **start)
+
+    def _first_state(self, chain: LocalModel, problem: Problem, call: FitCall) -> SgdState:
+        """The state before the first batch."""
+        penalize = call.training.penalize_intercept
+        return sgd.start_state(problem, call.rng, penalize_intercept=penalize)
+
+    def _visit_batch(
+        self, chain: LocalModel, problem: Problem, state: SgdState, call: FitCall
+    ) -> tuple[LocalModel, float]:
+        """Visit each row once; returns the chain and the objective over the batch."""
+        penalize = call.training.penalize_intercept
+        sgd.run_epoch(problem, state, call.rng, penalize_intercept=penalize)
+        return chain, problem.objective(state.average, penalize_intercept=penalize)
+
+    def _resumed_state(self, problem: Problem) -> SgdState:
+        """The state from which stochastic gradient continues after ``fit``."""
+        weights, last = self._start_weights(problem), self._last
+        return SgdState(
+            weights.copy(), weights.copy(), last.n_visits, last.lambda_, 1 / last.lambda_
+        )
+
+    # ---- the steps of fit ----------------------------------------------------------------------
+
+    def _checked_arguments(self) -> tuple[ChainSettings, Training]:
+        settings = self._settings()
+        settings.check()
+        # Stochastic gradient does not penalize intercepts, unless local models have nothing else.
+        C = DEFAULT_COST if self._candidates(settings) else self.C
+        training = Training(
+            C, **self._checked_loss(), solver=self.solver, tol=self.tol, max_iter=self.max_iter,
+            penalize_intercept=settings.is_bias_only,
+        )  # fmt: skip
+        training.check(self._solvers())
+        check_flag("warm_start", self.warm_start)
+        self._check_common()
+        return settings, training
+
+    def _chosen(
+        self,
+        settings: ChainSettings,
+        training: Training,
+        data: LabelledRows,
+        rng: np.random.Generator,
+        workers: Workers,
+    ) -> tuple[ChainSettings, Training]:
+        """Settings and training with C chosen on held-out rows, if that is wanted."""
+        candidates = self._candidates(settings)
+        if not candidates:
+            return settings, training
+        (other_rng,) = rng.spawn(1)  # the gate gets the same numbers as with a given C
+        choice = choose(candidates, training, data, other_rng, workers)
+        return choice.settings, replace(training, C=choice.C)
+
+    def _continued_fit(self, data: LabelledRows, target: Target) -> LastFit | None:
+        """The last fit, if a warm start reuses its gate and starts from its weights."""
+        is_reused = (
+            bool(self.warm_start)
+            and hasattr(self, "model_")
+            and self.model_.dtype == data.X.dtype
+            and self._is_same_target(target)
+            and self.model_.n_features_in == data.X.shape[1]
+            and _are_equal(self._last.parameters, self._gate_parameters())
+        )
+        return self._last if is_reused else None
+
+    def _gate_parameters(self) -> dict[str, Any]:
+        names = CHOICE_PARAMETERS if self._candidates(self._settings()) else GATE_PARAMETERS
+        parameters = self.get_params(deep=True).items()
+        return {name: value for name, value in parameters if name.split("__")[0] in names}
+
+    def _keep(
+        self,
+        chain: LocalModel,
+        training: Training,
+        result: SolverResult,
+        target: Target,
+        n_rows: int,
+        total_weight: float,
+    ) -> None:
+        """Set the fitted attributes, all at once: an interrupted fit sets none."""
+        alpha = result.alpha if self.warm_start else None
+        n_visits, lambda_ = result.n_iter * n_rows, 1.0 / (training.C * total_weight)
+        self._last = LastFit(self._gate_parameters(), alpha, n_visits, lambda_)
+        self.C_ = training.C
+        self._keep_model(chain, result.weights, target)
+        self._record(result, training.advice(result))
+
+
+class ChainClassifier(
+    CallbackSupportMixin, ProbabilityMixin, ChainAttributes, LocalClassifier, ChainFitting,
+    LocalEstimator,
+):  # fmt: skip
+    """Base of the classifiers: their labels, classes and columns."""
+
+    @available_if(solver_is_sgd)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Visit the rows of a batch once (``solver="sgd"``).
 
@@ -185,194 +395,42 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
         >>> model.predict([[1.0, 1.0], [1.0, -1.0]])
         array([ True, False])
         """
-        settings, training = self._checked_arguments()
-        first = not hasattr(self, "model_")
-        data = self._checked_batch(X, y, classes, sample_weight, first)
-        online = None if first else self._online
-        rng = make_generator(self.random_state) if online is None else online.rng
-        with Workers(self.n_jobs) as workers:
-            if first:
-                settings, training = self._chosen(settings, training, data, rng, workers)
-                chain = settings.fit(data, rng, workers)
-            else:
-                chain, data = self.model_, data.astype(self.model_.dtype)
-                training = replace(training, C=self.C_)
-            problem = training.problem(chain, data, workers)
-            call = FitCall(training, data, rng, workers)
-            if first:
-                state = self._first_state(chain, problem, call)
-            else:
-                state = self._resumed_state(problem) if online is None else online.sgd
-            chain, objective = self._visit_batch(chain, problem, state, call)
-        n_batches = 1 if first else self.n_iter_ + 1
-        result = SolverResult(state.average, n_batches, objective, np.nan, True)
-        self._online = OnlineState(state, rng)
-        self._keep(chain, training, result, data.classes, data.X.shape[0], data.total_weight)
-        return self
+        return self._visit_rows(*self._checked_batch(X, y, classes, sample_weight))
 
-    def take_over(
-        self,
-        chain: LocalModel,
-        training: Training,
-        result: SolverResult,
-        classes: np.ndarray,
-        n_rows: int,
-        *,
-        feature_names: Sequence[str] | None = None,
-    ) -> Any:
-        """Become the fitted estimator of a model that was trained elsewhere, as on a cluster.
-
-        Parameters
-        ----------
-        chain : LocalModel
-        training : Training
-        result : SolverResult
-        classes : ndarray of shape (n_classes,)
-        n_rows : int
-            Rows that it was trained on.
-        feature_names : sequence of str, optional
-
-        Returns
-        -------
-        self
-        """
-        self.n_features_in_ = chain.n_features_in
-        if feature_names is not None:
-            self.feature_names_in_ = np.array(feature_names, dtype=object)
-        self._online = None
-        self._keep(chain, training, result, classes, n_rows, n_rows)
-        return self
-
-    # ---- hooks of subclasses -------------------------------------------------------------------
-
-    def _settings(self) -> ChainSettings:
-        """How gate and map are made."""
-        return ChainSettings.of(self)
-
-    def _candidates(self, settings: ChainSettings) -> list[ChainSettings]:
-        """The chains among which ``C="auto"`` chooses; none where C is a number."""
-        return []
-
-    def _solvers(self) -> tuple[str, ...]:
-        return SOLVERS
-
-    def _most_epochs(self, data: LabelledRows) -> int:
-        return self.max_iter
-
-    def _train(
-        self, chain: LocalModel, call: FitCall, last: LastFit | None
-    ) -> tuple[LocalModel, SolverResult]:
-        """Train the weights; returns the chain unchanged."""
-        training = call.training
-        problem = training.problem(chain, call.data, call.workers)
-        if last is None:
-            return chain, training.solve(problem, call.rng, call.monitor)
-        weights = separate_columns(self.model_.weights, problem.n_columns)
-        start = {"alpha": last.alpha_for(problem), "weights": weights}
-        return chain, training.solve(problem, call.rng, call.monitor, **start)
-
-    def _first_state(self, chain: LocalModel, problem: Problem, call: FitCall) -> SgdState:
-        """The state before the first batch."""
-        penalize = call.training.penalize_intercept
-        return sgd.start_state(problem, call.rng, penalize_intercept=penalize)
-
-    def _visit_batch(
-        self, chain: LocalModel, problem: Problem, state: SgdState, call: FitCall
-    ) -> tuple[LocalModel, float]:
-        """Visit each row once; returns the chain and the objective over the batch."""
-        penalize = call.training.penalize_intercept
-        sgd.run_epoch(problem, state, call.rng, penalize_intercept=penalize)
-        return chain, problem.objective(state.average, penalize_intercept=penalize)
-
-    def _resumed_state(self, problem: Problem) -> SgdState:
-        """The state from which stochastic gradient continues after ``fit``."""
-        weights, last = separate_columns(self.model_.weights, problem.n_columns), self._last
-        return SgdState(
-            weights.copy(), weights.copy(), last.n_visits, last.lambda_, 1 / last.lambda_
-        )
-
-    # ---- the steps of fit ----------------------------------------------------------------------
-
-    def _checked_arguments(self) -> tuple[ChainSettings, Training]:
-        settings = self._settings()
-        settings.check()
-        # Stochastic gradient does not penalize intercepts, unless local models have nothing else.
-        C = DEFAULT_COST if self._candidates(settings) else self.C
-        training = Training(
-            C, self.loss, self.multi_class, self.solver, self.tol, self.max_iter,
-            penalize_intercept=settings.is_bias_only,
-        )  # fmt: skip
-        training.check(self._solvers())
-        check_flag("warm_start", self.warm_start)
-        self._check_common()
-        return settings, training
-
-    def _chosen(
-        self,
-        settings: ChainSettings,
-        training: Training,
-        data: LabelledRows,
-        rng: np.random.Generator,
-        workers: Workers,
-    ) -> tuple[ChainSettings, Training]:
-        """Settings and training with C chosen on held-out rows, if that is wanted."""
-        candidates = self._candidates(settings)
-        if not candidates:
-            return settings, training
-        (other_rng,) = rng.spawn(1)  # the gate gets the same numbers as with a given C
-        choice = choose(candidates, training, data, other_rng, workers)
-        return choice.settings, replace(training, C=choice.C)
+    def _checked_data(
+        self, X: Any, y: Any, sample_weight: Any, **options: Any
+    ) -> tuple[LabelledRows, Target]:
+        data = check_labelled_rows(self, X, y, sample_weight, self.class_weight, **options)
+        if options.get("reset", True):
+            warn_about_scales(data.X)
+        data = merge_equal_rows(data)
+        return data, data.classes
 
     def _checked_batch(
-        self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool
-    ) -> LabelledRows:
+        self, X: Any, y: Any, classes: Any, sample_weight: Any
+    ) -> tuple[LabelledRows, Target]:
+        first = not hasattr(self, "model_")
         known = check_known_classes(classes, None if first else self.classes_)
         if isinstance(self.class_weight, str):
             raise ValueError(
                 "class_weight='balanced' would balance each batch by itself in partial_fit; give a "
                 "dict of weights."
             )
-        data = check_labelled_rows(
-            self, X, y, sample_weight, self.class_weight, classes=known, reset=first
-        )
-        if first:
-            warn_about_scales(data.X)
-        return merge_equal_rows(data)
+        return self._checked_data(X, y, sample_weight, classes=known, reset=first)
 
-    def _continued_fit(self, data: LabelledRows) -> LastFit | None:
-        """The last fit, if a warm start reuses its gate and starts from its weights."""
-        is_reused = (
-            bool(self.warm_start)
-            and hasattr(self, "model_")
-            and self.model_.dtype == data.X.dtype
-            and np.array_equal(self.classes_, data.classes)
-            and self.model_.n_features_in == data.X.shape[1]
-            and _are_equal(self._last.parameters, self._gate_parameters())
-        )
-        return self._last if is_reused else None
+    def _checked_loss(self) -> dict[str, Any]:
+        return {"loss": self.loss, "multi_class": self.multi_class}
 
-    def _gate_parameters(self) -> dict[str, Any]:
-        names = CHOICE_PARAMETERS if self._candidates(self._settings()) else GATE_PARAMETERS
-        parameters = self.get_params(deep=True).items()
-        return {name: value for name, value in parameters if name.split("__")[0] in names}
+    def _is_same_target(self, target: Target) -> bool:
+        return isinstance(target, np.ndarray) and np.array_equal(self.classes_, target)
 
-    def _keep(
-        self,
-        chain: LocalModel,
-        training: Training,
-        result: SolverResult,
-        classes: np.ndarray,
-        n_rows: int,
-        total_weight: float,
-    ) -> None:
-        """Set the fitted attributes, all at once: an interrupted fit sets none."""
-        alpha = result.alpha if self.warm_start else None
-        n_visits, lambda_ = result.n_iter * n_rows, 1.0 / (training.C * total_weight)
-        self._last = LastFit(self._gate_parameters(), alpha, n_visits, lambda_)
-        self.C_ = training.C
-        self.model_ = chain.trained(joined_columns(result.weights, len(classes)))
-        self.classes_ = classes
-        self._record(result, training.advice(result))
+    def _start_weights(self, problem: Problem) -> np.ndarray:
+        return separate_columns(self.model_.weights, problem.n_columns)
+
+    def _keep_model(self, chain: LocalModel, weights: np.ndarray, target: Target) -> None:
+        assert isinstance(target, np.ndarray)
+        self.model_ = chain.trained(joined_columns(weights, len(target)))
+        self.classes_ = target
 
 
 def _are_equal(old: dict[str, Any], new: dict[str, Any]) -> bool:

@@ -15,13 +15,13 @@ from ..model.local_model import LocalModel
 from ..runtime.progress import CallbackSupportMixin, EpochMonitor, Monitor, with_callbacks
 from ..runtime.threads import Workers
 from ..solvers.result import given_support
-from .base import ChainAttributes, LocalClassifier
+from .base import ChainAttributes, LocalClassifier, LocalEstimator
 from .cluster_training import ClusterFit, ClusterTraining
 from .probabilities import ProbabilityMixin
 
 
 class ClusterwiseClassifier(
-    CallbackSupportMixin, ProbabilityMixin, ChainAttributes, LocalClassifier
+    CallbackSupportMixin, ProbabilityMixin, ChainAttributes, LocalClassifier, LocalEstimator
 ):
     """Base of classifiers with a model per cluster; a subclass says how they are trained.
 

@@ -23,7 +23,7 @@ from ..runtime.progress import CallbackSupportMixin, EpochMonitor, Monitor, with
 from ..runtime.threads import Workers
 from ..solvers.latent import LatentResult
 from ..solvers.trees import TreeResult
-from .base import LocalClassifier
+from .base import LocalClassifier, LocalEstimator
 
 # A trial of settings has so many times fewer epochs: enough to rank them.
 SHORTER_TRIALS = 2
@@ -48,7 +48,9 @@ class GateSettings:
 Settings = TypeVar("Settings", bound=GateSettings)
 
 
-class LearnedGateClassifier(CallbackSupportMixin, LocalClassifier, Generic[Settings]):
+class LearnedGateClassifier(
+    CallbackSupportMixin, LocalClassifier, LocalEstimator, Generic[Settings]
+):
     """Base of the classifiers whose gate is learned with the weights.
 
     A subclass gives its settings, those to try, and trains.

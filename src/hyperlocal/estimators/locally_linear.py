@@ -13,6 +13,24 @@ from ..runtime.progress import with_callbacks
 from .chain import ChainClassifier
 
 
+def automatic_candidates(settings: ChainSettings, C: Any, solver: str) -> list[ChainSettings]:
+    """The chains among which ``C="auto"`` chooses, from simple to rich; none for a given C."""
+    if not (isinstance(C, str) and C == "auto"):
+        return []
+    is_automatic = all(
+        isinstance(value, str) and value == default
+        for value, default in (
+            (settings.n_anchors, "auto"), (settings.feature_map, "auto"),
+            (settings.anchors, "kmeans"), (settings.code_on, "input"),
+        )
+    )  # fmt: skip
+    # Rows as they are, so that the first candidate is what any linear model fits; but stochastic
+    # gradient converges slowly on rows of different lengths.
+    normalize = settings.normalize and solver == "sgd"
+    linear = replace(settings, n_anchors=1, feature_map=None, normalize=normalize)
+    return [linear, settings] if is_automatic else [settings]
+
+
 @dataclass(eq=False, repr=False)
 class LocallyLinearSVC(ChainClassifier):
     """Locally linear support vector classifier.
@@ -153,20 +171,7 @@ class LocallyLinearSVC(ChainClassifier):
         return self.model_.global_intercept
 
     def _candidates(self, settings: ChainSettings) -> list[ChainSettings]:
-        if not (isinstance(self.C, str) and self.C == "auto"):
-            return []
-        is_automatic = all(
-            isinstance(value, str) and value == default
-            for value, default in (
-                (self.n_anchors, "auto"), (self.feature_map, "auto"),
-                (self.anchors, "kmeans"), (self.code_on, "input"),
-            )
-        )  # fmt: skip
-        # Rows as they are, so that the first candidate is what any linear classifier fits; but
-        # stochastic gradient converges slowly on rows of different lengths.
-        normalize = self.normalize and self.solver == "sgd"
-        linear = replace(settings, n_anchors=1, feature_map=None, normalize=normalize)
-        return [linear, settings] if is_automatic else [settings]
+        return automatic_candidates(settings, self.C, self.solver)
 
     @with_callbacks
     def fit_stream(

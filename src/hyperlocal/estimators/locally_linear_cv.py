@@ -21,14 +21,14 @@ from ..runtime.threads import Workers
 from ..selection.outcomes import Outcome, best_outcome, results_table
 from ..selection.plan import SEARCHES, SearchPlan
 from ..solvers.training import Training
-from .base import ChainAttributes, LocalClassifier
+from .base import ChainAttributes, LocalClassifier, LocalEstimator
 from .locally_linear import LocallyLinearSVC
 from .probabilities import ProbabilityMixin
 from .relevance import RelevanceScaler
 
 
 @dataclass(eq=False, repr=False)
-class LocallyLinearSVCCV(ProbabilityMixin, ChainAttributes, LocalClassifier):
+class LocallyLinearSVCCV(ProbabilityMixin, ChainAttributes, LocalClassifier, LocalEstimator):
     """:class:`LocallyLinearSVC` that chooses its own settings by cross-validation.
 
     Combinations of ``n_anchors``, ``feature_map`` and ``C`` are evaluated on shuffled folds. The

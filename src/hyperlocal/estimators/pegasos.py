@@ -20,13 +20,15 @@ from ..model.multiclass import column_targets, n_columns
 from ..runtime.progress import with_callbacks
 from ..runtime.threads import Workers
 from ..solvers.pegasos import PegasosProblem
-from .base import LinearAttributes, LocalClassifier
+from .base import LinearAttributes, LocalClassifier, LocalEstimator
 from .pegasos_base import PegasosEstimator, PegasosRun, PegasosTraining
 from .probabilities import ProbabilityMixin, scaled_to_one
 
 
 @dataclass(eq=False, repr=False)
-class PegasosSVC(PegasosEstimator, ProbabilityMixin, LinearAttributes, LocalClassifier):
+class PegasosSVC(
+    PegasosEstimator, ProbabilityMixin, LinearAttributes, LocalClassifier, LocalEstimator
+):
     """Linear support vector classifier, trained by Pegasos.
 
     Minimizes ``λ/2‖w‖² + (1/N) Σ_i ℓ_i``, ``λ = 1/(CN)``, by steps of length ``1/(λt)`` against the

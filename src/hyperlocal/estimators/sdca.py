@@ -16,12 +16,14 @@ from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callback
 from ..runtime.threads import Workers
 from ..solvers.result import support_vectors
 from ..solvers.training import Training
-from .base import LinearAttributes, LocalClassifier
+from .base import LinearAttributes, LocalClassifier, LocalEstimator
 from .probabilities import ProbabilityMixin
 
 
 @dataclass(eq=False, repr=False)
-class SDCASVC(CallbackSupportMixin, ProbabilityMixin, LinearAttributes, LocalClassifier):
+class SDCASVC(
+    CallbackSupportMixin, ProbabilityMixin, LinearAttributes, LocalClassifier, LocalEstimator
+):
     """Linear support vector classifier, trained by stochastic dual coordinate ascent.
 
     Solves the dual of ``min ½‖w‖² + C Σ_i s_i ℓ_i``, one variable after the other in random order,

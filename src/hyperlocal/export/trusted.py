@@ -27,6 +27,7 @@ from ..model.kernel_model import KernelModel
 from ..model.latent_model import LatentModel
 from ..model.local_model import Bias, LocalModel
 from ..model.stacked import StackedMap
+from ..model.target_scale import TargetScale
 from ..model.tree_model import TreeModel
 from ..neighbors.cells import CellSearch
 from ..neighbors.exact import ExactSearch
@@ -44,8 +45,8 @@ _PARTS = [
     CellSearch, ClustererGate, CodeOn, ConstantGate, DannSvms, DateEncoder, ExactSearch,
     FeatureMap, Gate, Kernel, KernelModel, LabelledRows, LandmarkMap, LastFit, LatentModel,
     LocalModel, LocalSvms, NumberEncoder, OnlineState, PegasosRun, PegasosState, QuadraticMap,
-    QuerySvms, Risk, RowOrigin, SgdState, StackedMap, SvmOptions, TextEncoder, TransformerMap,
-    TreeModel, TreeSearch,
+    QuerySvms, Risk, RowOrigin, SgdState, StackedMap, SvmOptions, TargetScale, TextEncoder,
+    TransformerMap, TreeModel, TreeSearch,
 ]  # fmt: skip
 
 #: What to trust when a model of this library is loaded by skops:

@@ -19,6 +19,7 @@ from ..data.splits import deal_folds
 from ..model.lifting import LiftedRows
 from ..model.local_model import ChainSettings, LocalModel
 from ..model.multiclass import joined_columns, predicted_codes
+from ..model.residuals import RegressionLoss
 from ..runtime.threads import Workers
 from ..solvers import dual
 from ..solvers.training import Training
@@ -67,12 +68,12 @@ def choose(
 ) -> Choice:
     """The candidate and the C that do best on held-out rows.
 
-    The criterion is the share of wrong predictions plus the log loss of the scores after their best
-    scaling: the first is what users count, the second also sees how rows are ranked and is less
-    random. A later candidate must be better than those before it by more than the standard error of
-    the difference, so that a richer model is not chosen by chance. A candidate that takes many
-    epochs even at the smallest C (a linear model of rows far from standardized) is chosen only if
-    there is no other.
+    The criterion of a regression is its loss, without a tube. That of classes is the share of wrong
+    predictions plus the log loss of the scores after their best scaling: the first is what users
+    count, the second also sees how rows are ranked and is less random. A later candidate must be
+    better than those before it by more than the standard error of the difference, so that a richer
+    model is not chosen by chance. A candidate that takes many epochs even at the smallest C (a
+    linear model of rows far from standardized) is chosen only if there is no other.
 
     Parameters
     ----------
@@ -122,8 +123,7 @@ def _best_cost(paths: list[_Path], costs: np.ndarray) -> tuple[float, np.ndarray
 
     def advance(C: float) -> bool:
         easy = [path.advance(C) for path in paths]
-        parts = [(path.scores, path.target, path.sample_weight) for path in paths]
-        values = row_criteria(*map(np.concatenate, zip(*parts, strict=True)))
+        values = _held_out_values(paths)
         # A C that takes many epochs here would take too many for all rows.
         if all(easy):
             tried.append((float(values.mean()), C, values))
@@ -139,6 +139,16 @@ def _best_cost(paths: list[_Path], costs: np.ndarray) -> tuple[float, np.ndarray
         advance(C)
     _, C, values = min(tried, key=_mean)
     return C, values
+
+
+def _held_out_values(paths: list[_Path]) -> np.ndarray:
+    """The criterion of each held-out row of all folds."""
+    parts = [(path.scores, path.target, path.sample_weight) for path in paths]
+    scores, target, weights = map(np.concatenate, zip(*parts, strict=True))
+    loss = paths[0].training.loss
+    if isinstance(loss, RegressionLoss):
+        return residual_criteria(scores, target, weights, loss)
+    return row_criteria(scores, target, weights)
 
 
 def _mean(one: tuple[float, float, np.ndarray]) -> float:
@@ -162,7 +172,8 @@ class _Path:
         self.rng = np.random.default_rng(seed)
         self.rows = replace(part_of(data, np.flatnonzero(~held)), population=data.n_represented)
         test = part_of(data, np.flatnonzero(held))
-        self.target, self.sample_weight = test.target, test.sample_weight
+        self.target = test.labels if test.is_numeric else test.target
+        self.sample_weight = test.sample_weight
         self.chain: LocalModel = settings.fit(self.rows, self.rng, workers)
         self.lifted: LiftedRows = self.chain.lift(self.rows.X, workers)
         self.test_rows: LiftedRows = self.chain.lift(test.X, workers)
@@ -179,8 +190,9 @@ class _Path:
             alpha=self.alpha, newton_after=self.newton_after,
         )  # fmt: skip
         self.alpha = result.alpha
-        scores = self.test_rows.scores(result.weights)
-        self.scores = joined_columns(scores, len(self.rows.classes))
+        self.scores = self.test_rows.scores(result.weights)
+        if not self.rows.is_numeric:
+            self.scores = joined_columns(self.scores, len(self.rows.classes))
         return result.converged
 
 
@@ -213,6 +225,27 @@ def row_criteria(scores: np.ndarray, target: np.ndarray, sample_weight: np.ndarr
         lambda log_scale: float(weights @ log_losses(log_scale)), bounds=(-4, 6), method="bounded"
     )
     return weights * ((predicted_codes(scores) != target) + log_losses(best.x))
+
+
+def residual_criteria(
+    scores: np.ndarray, values: np.ndarray, sample_weight: np.ndarray, loss: RegressionLoss
+) -> np.ndarray:
+    """For each row, the sum of its losses without a tube, times its weight of mean one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.model.residuals import RegressionLoss
+    >>> from hyperlocal.selection.automatic import residual_criteria
+    >>> scores, values = np.array([[1.0], [2.0]]), np.array([1.0, 4.0])
+    >>> residual_criteria(scores, values, np.ones(2), RegressionLoss("squared")).tolist()
+    [0.0, 4.0]
+    """
+    values = values.reshape(len(scores), -1)
+    losses = loss.evaluated().columns(values.shape[1])
+    margins = scores - np.repeat(values, scores.shape[1] // values.shape[1], axis=1)
+    total = sum(one.values(column) for one, column in zip(losses, margins.T, strict=True))
+    return sample_weight / sample_weight.mean() * total
 
 
 def _sample(data: LabelledRows, most_rows: int, rng: np.random.Generator) -> LabelledRows:

@@ -1,0 +1,103 @@
+"""Values of a regression, centered and scaled while a model is trained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..data.labelled import LabelledRows
+from .local_model import LocalModel
+
+
+@dataclass(frozen=True)
+class TargetScale:
+    """What is subtracted from each target, and by what it is divided.
+
+    Training sees values of mean 0 and standard deviation 1, so that ``C`` and ``epsilon`` mean the
+    same for any units of ``y``. The trained model is in the units of ``y`` again.
+
+    Attributes
+    ----------
+    center, scale : ndarray of shape (n_targets,)
+        Weighted means and standard deviations; a constant target has the scale 1.
+    shape : tuple of int
+        Of the values of one row: empty for a vector ``y``.
+    """
+
+    center: np.ndarray
+    scale: np.ndarray
+    shape: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, data: LabelledRows) -> TargetScale:
+        """Of the values of numeric rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from hyperlocal.data.labelled import LabelledRows
+        >>> from hyperlocal.model.target_scale import TargetScale
+        >>> rows = LabelledRows(np.zeros((2, 1)), np.array([0, 1]), np.array([3.0, 7.0]),
+        ...                     np.ones(2), is_numeric=True)
+        >>> TargetScale.of(rows)
+        TargetScale(center=array([5.]), scale=array([2.]), shape=())
+        """
+        values = as_targets(data.classes)
+        masses = np.bincount(data.target, weights=data.sample_weight, minlength=len(values))
+        weights = masses / masses.sum()
+        # Their squares may overflow where the values do not.
+        largest = np.abs(values).max(axis=0)
+        unit = np.where(largest > 0, largest, 1.0)
+        center = weights @ (values / unit)
+        spread = np.sqrt(weights @ (values / unit - center) ** 2)
+        # Rounding leaves a spread in constant values.
+        is_constant = spread <= 1e-12 * np.abs(center)
+        scale = np.where(is_constant, 1.0, spread * unit)
+        return cls(center * unit, scale, data.classes.shape[1:])
+
+    @property
+    def n_targets(self) -> int:
+        """Number of targets."""
+        return len(self.center)
+
+    def scaled(self, data: LabelledRows) -> LabelledRows:
+        """The rows with centered and scaled values."""
+        if data.classes.shape[1:] != self.shape:
+            raise ValueError(
+                f"y has the shape {(data.n_given, *data.classes.shape[1:])}, but that of earlier "
+                f"rows had {self.n_targets} targets."
+            )
+        values = (as_targets(data.classes) - self.center) / self.scale
+        return replace(data, classes=values.reshape(data.classes.shape))
+
+    def in_units(self, model: LocalModel) -> LocalModel:
+        """A model of scaled values as one of values in their own units.
+
+        The global intercept takes the center; a model without one gets one.
+        """
+        weights, bias = model.weights, model.bias
+        if not bias.offset:
+            weights = np.concatenate([weights, np.zeros_like(weights[:1])])
+            bias = replace(bias, offset=1.0)
+        center, scale = self._by_column(weights.shape[1])
+        weights = weights * scale[:, None]
+        weights[-1, :, -1] += center / bias.offset
+        return replace(model, weights=weights.astype(model.dtype), bias=bias)
+
+    def scaled_weights(self, model: LocalModel, n_blocks: int) -> np.ndarray:
+        """The reverse: the weights of ``n_blocks`` blocks for scaled values."""
+        center, scale = self._by_column(model.n_columns)
+        weights = model.weights.astype(np.float64)
+        weights[-1, :, -1] -= center / model.bias.offset
+        weights /= scale[:, None]
+        return np.ascontiguousarray(weights[:n_blocks], dtype=model.dtype)
+
+    def _by_column(self, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
+        repeats = n_columns // self.n_targets
+        return np.repeat(self.center, repeats), np.repeat(self.scale, repeats)
+
+
+def as_targets(values: np.ndarray) -> np.ndarray:
+    """Values as a matrix of float64, ``(n_values, n_targets)``."""
+    return np.asarray(values, np.float64).reshape(len(values), -1)
