@@ -94,8 +94,8 @@ def _block(model: LocalModel, X: Any, stored: Any, codes: Codes, include_gate: b
     gradients = model.feature_map.gradients(stored, coef)
     if model.code_on.uses_input:
         return gradients + moved
-    np.add.at(gradients, (slice(None), slice(None), model.code_on.source), moved)
-    return gradients
+    columns = np.eye(model.n_features_in, dtype=moved.dtype)[model.code_on.source]
+    return gradients + moved @ columns
 
 
 def _gate_steps(
