@@ -23,6 +23,7 @@ from ..model.problem import Problem
 from ..runtime.progress import CallbackSupportMixin, EpochMonitor, Monitor, with_callbacks
 from ..runtime.threads import Workers
 from ..selection.automatic import DEFAULT_COST, choose
+from ..selection.relevance import COST, with_relevance
 from ..solvers import sgd
 from ..solvers.result import SolverResult
 from ..solvers.sgd import SgdState
@@ -252,6 +253,10 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
         """The chains among which ``C="auto"`` chooses; none where C is a number."""
         return []
 
+    def _relevance(self) -> str | None:
+        """How features are scaled by relevance."""
+        return None
+
     def _solvers(self) -> tuple[str, ...]:
         return SOLVERS
 
@@ -314,7 +319,9 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
         rng: np.random.Generator,
         workers: Workers,
     ) -> tuple[ChainSettings, Training]:
-        """Settings and training with C chosen on held-out rows, if that is wanted."""
+        """Settings and training with C and scales of features chosen, if that is wanted."""
+        first = replace(training, C=COST) if self._candidates(settings) else training
+        settings = with_relevance(settings, self._relevance(), first, data, rng, workers)
         candidates = self._candidates(settings)
         if not candidates:
             return settings, training

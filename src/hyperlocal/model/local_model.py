@@ -23,6 +23,7 @@ from ..gates.code_on import CodeOn, check_code_on
 from ..gates.codes import Codes
 from ..gates.gate import ConstantGate, Gate, check_gate, fit_gate
 from ..maps.base import FeatureMap
+from ..maps.linear import InputMap, MappedInput
 from ..maps.named import check_feature_map, make_feature_map
 from ..maps.plain import Step
 from ..runtime.threads import Workers, row_blocks
@@ -120,9 +121,20 @@ class LocalModel:
         offset = self.dtype.type(self.bias.offset)
         return self.weights[-1, :, -1] * offset if offset else np.zeros(self.n_columns, self.dtype)
 
+    @property
+    def input_map(self) -> InputMap | None:
+        """The linear map of rows before everything else, if there is one."""
+        is_mapped = isinstance(self.feature_map, MappedInput)
+        return self.feature_map.before if is_mapped else None
+
     def trained(self, weights: np.ndarray) -> LocalModel:
         """This model with weights."""
         return replace(self, weights=weights)
+
+    def after(self, before: InputMap) -> LocalModel:
+        """The model of rows as they are, of a model of rows that are mapped linearly first."""
+        feature_map = MappedInput(before, self.feature_map)
+        return replace(self, feature_map=feature_map, code_on=self.code_on.after(before))
 
     # ---- training ------------------------------------------------------------------------------
 
@@ -290,6 +302,8 @@ class ChainSettings:
     normalize : bool
     intercept_scaling : float
     global_intercept : bool
+    before : InputMap or None
+        A linear map of rows before everything else; no parameter of an estimator.
     """
 
     n_anchors: Any = "auto"
@@ -302,10 +316,12 @@ class ChainSettings:
     normalize: bool = True
     intercept_scaling: float = 1.0
     global_intercept: bool = False
+    before: InputMap | None = None
 
     @classmethod
     def of(cls, estimator: Any, **given: Any) -> ChainSettings:
         """The parameters of an estimator; ``given`` are those that it does not have."""
+        given = {"before": None} | given
         names = [one.name for one in fields(cls) if one.name not in given]
         return cls(**{name: getattr(estimator, name) for name in names}, **given)
 
@@ -327,6 +343,8 @@ class ChainSettings:
 
     def fit(self, data: LabelledRows, rng: np.random.Generator, workers: Workers) -> LocalModel:
         """Map, anchors and gate from training rows: a model without weights."""
+        if self.before is not None:
+            data = replace(data, X=self.before.transform(data.X))
         labels, weights, n_rows = data.labels, data.sample_weight, data.n_represented
         feature_map = make_feature_map(self.feature_map, data.X, rng, n_rows)
         feature_map = feature_map.fit(data.X, labels, weights, rng)
@@ -338,7 +356,8 @@ class ChainSettings:
         gate = fit_gate(
             space, weights, anchors, self.n_neighbors, self.coding, self.beta, rng, workers
         )
-        return self.relifted(LocalModel(feature_map, code_on, gate))
+        model = self.relifted(LocalModel(feature_map, code_on, gate))
+        return model if self.before is None else model.after(self.before)
 
     def relifted(self, model: LocalModel) -> LocalModel:
         """A model with these settings of the lifted rows, and with its own gate and map."""
