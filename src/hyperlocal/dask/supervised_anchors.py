@@ -31,8 +31,6 @@ class DaskSupervisedAnchorSVC(DaskClassifier):
     ----------
     client, partitioning, n_partitions, epochs_per_round, tol
         As in :class:`DaskLocallyLinearSVC`.
-    C : float, default=3.0
-        Weight of the losses; a number, because a search would need all rows several times.
     max_iter : int, default=500
         The most rounds; fewer than epochs elsewhere, because a round has several epochs.
     anchor_rounds : int, default=4
@@ -46,6 +44,8 @@ class DaskSupervisedAnchorSVC(DaskClassifier):
         a lower objective.
     feature_map : None, str or transformer, default=None
         The row itself by default, because learned anchors make products of features unnecessary.
+    C : float, default=3.0
+        Weight of the losses; a number, because anchors are learned for one C.
     n_anchors, n_neighbors, beta, anchors, code_on, normalize, loss, multi_class, \
 intercept_scaling, class_weight, random_state, verbose
         As in :class:`hyperlocal.SupervisedAnchorSVC`.
