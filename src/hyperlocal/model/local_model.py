@@ -124,8 +124,7 @@ class LocalModel:
     @property
     def input_map(self) -> InputMap | None:
         """The linear map of rows before everything else, if there is one."""
-        is_mapped = isinstance(self.feature_map, MappedInput)
-        return self.feature_map.before if is_mapped else None
+        return self.feature_map.before if isinstance(self.feature_map, MappedInput) else None
 
     def trained(self, weights: np.ndarray) -> LocalModel:
         """This model with weights."""

@@ -178,10 +178,10 @@ def with_relevance(
     rng: np.random.Generator,
     workers: Workers,
 ) -> ChainSettings:
-    """Settings with the features' scales, if ``relevance`` is "gradient", or "auto" and they help."""
+    """Settings with scales of features, for "gradient", and for "auto" if they help."""
     if relevance is None:
         return settings
-    (own_rng,) = rng.spawn(1)  # the gate gets the same numbers as without relevance
+    (own_rng,) = rng.spawn(1)  # C is chosen with the same numbers as without relevance
     always = relevance == "gradient"
     found = learn_relevance(settings, training, data, own_rng, workers, always=always)
     return replace(settings, before=found.before)
