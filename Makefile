@@ -7,7 +7,8 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --config-settings=cmake.define.HYPERLOCAL_WERROR=ON
 SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src cpp -type f -not -name '*.pyc')
 
-.PHONY: compare test test-data test-lowest test-nightly test-wheel sanitize stub docs lint format clean
+.PHONY: compare test test-data test-lowest test-nightly test-free-threaded test-wheel sanitize stub \
+  docs lint format clean
 
 compare: $(VENV)/.installed
 	$(BIN)/hyperlocal compare
@@ -39,6 +40,16 @@ test-nightly:
 	$(NIGHTLY)/bin/python -m pip install --quiet '.[test]'
 	$(NIGHTLY)/bin/python -m pip install --quiet --upgrade --pre '$(SKLEARN)'
 	$(NIGHTLY)/bin/python -m pytest -n 2 -q tests
+
+# Python without a global lock (PYTHON names one, such as python3.14t): what the library needs and
+# the extras that have builds for it; a module that needs the lock would be an error.
+FREE := $(VENV)-free-threaded
+test-free-threaded:
+	$(PYTHON) -m venv $(FREE)
+	$(FREE)/bin/python -m pip install --quiet '.[plot,skops]' hypothesis pandas pytest pytest-xdist
+	PYTHON_GIL=0 $(FREE)/bin/python -m pytest -n 2 -q $(FREE_TESTS)
+FREE_TESTS = $(KERNEL_TESTS) tests/estimators tests/solvers tests/gates tests/maps tests/neighbors \
+  tests/model
 
 # Source archive and wheel as they would be published. The wheel is installed where no compiler is
 # found, and the tests that need nothing but what it contains are run on it.
@@ -110,4 +121,4 @@ $(VENV)/.installed-dev: $(BIN)/python $(SOURCES)
 	touch $@ $(VENV)/.installed $(VENV)/.installed-test
 
 clean:
-	rm -rf $(VENV) $(LOWEST) $(NIGHTLY) $(WHEEL) build dist docs/_build docs/api docs/gallery docs/results
+	rm -rf $(VENV) $(LOWEST) $(NIGHTLY) $(FREE) $(WHEEL) build dist docs/_build docs/api docs/gallery docs/results
