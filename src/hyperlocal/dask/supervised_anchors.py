@@ -46,7 +46,9 @@ class DaskSupervisedAnchorSVC(DaskClassifier):
         a lower objective.
     feature_map : None, str or transformer, default=None
         The row itself by default, because learned anchors make products of features unnecessary.
-    n_anchors, n_neighbors, beta, anchors, code_on, normalize, C, loss, multi_class, \
+    C : float, default=3.0
+        Weight of the losses; a number, because anchors are learned for one C.
+    n_anchors, n_neighbors, beta, anchors, code_on, normalize, loss, multi_class, \
 intercept_scaling, class_weight, random_state, verbose
         As in :class:`hyperlocal.SupervisedAnchorSVC`.
 
