@@ -24,13 +24,14 @@ test: $(VENV)/.installed-test
 test-data: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -q -m data tests
 
-# The lowest versions that pyproject.toml allows of each package, on the lowest Python.
+# The lowest versions that pyproject.toml allows of each package, on the lowest Python. What they
+# need themselves is new and may warn of their age.
 LOWEST := $(VENV)-lowest
 test-lowest:
 	$(PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/python -m pip install --quiet uv
 	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct '.[test]'
-	$(LOWEST)/bin/python -m pytest -n 2 -q tests
+	$(LOWEST)/bin/python -m pytest -n 2 -q tests -W ignore::DeprecationWarning -W ignore::FutureWarning
 
 # The next scikit-learn, built from its repository or taken from where SKLEARN says.
 NIGHTLY := $(VENV)-nightly

@@ -85,7 +85,7 @@ def test_the_lowest_python_is_the_declared_one():
 
 
 def test_wheels_are_tested_alike():
-    """cibuildwheel runs the tests of `make test-wheel`, and builds for each Python that CI tests."""
+    """cibuildwheel runs the tests of `make test-wheel`, for each Python that CI tests."""
     settings = PROJECT["tool"]["cibuildwheel"]
     listed = re.search(r"^WHEEL_TESTS := (.*)$", MAKEFILE, re.MULTILINE)
     assert listed is not None
