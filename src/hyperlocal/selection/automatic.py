@@ -229,7 +229,7 @@ def held_out_rows(data: LabelledRows, rng: np.random.Generator) -> list[np.ndarr
 
     Each class keeps a row to train on.
     """
-    target = data.target
+    target = data.strata
     if len(target) < FEWEST_ROWS:
         return []
     fold = deal_folds(target, N_FOLDS, rng)
