@@ -118,6 +118,13 @@ class RowStream:
         One name per column, if the source has names.
     notes : tuple of str
         What is left out, such as rows without a label.
+
+    Examples
+    --------
+    >>> from hyperlocal.datasets import make_banana, stream
+    >>> rows = stream(*make_banana(100, random_state=0), block_rows=60)
+    >>> rows.n_rows, [X.shape for X, y in rows]
+    (100, [(60, 2), (40, 2)])
     """
 
     name: str
