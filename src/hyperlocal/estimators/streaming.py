@@ -85,7 +85,7 @@ def fit_to_stream(
         n_wanted = rows_to_sample(settings.n_anchors, sample_rows)
         sample = _sample(rows, n_wanted, sample_rng)
         if candidates:
-            choice = choose(candidates, training, sample, rng.spawn(1)[0], workers, by_newton=False)
+            choice = choose(candidates, training, sample, choice_rng, workers, by_newton=False)
             settings, training = choice.settings, replace(training, C=choice.C)
         chain = settings.fit(sample, rng, workers)
         problem = stack.enter_context(StoredProblem(chain, training, rows, block_rows, workers))
