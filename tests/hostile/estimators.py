@@ -40,7 +40,8 @@ ESTIMATORS = {
         (PegasosRegressor, {"max_iter": 5}),
         (KernelPegasosSVC, {"max_iter": 2}),
         (LocalCoder, {}),
-        (RelevanceScaler, {"n_estimators": 3}),
+        (RelevanceScaler, {"method": "trees", "n_estimators": 3}),
+        (RelevanceScaler, {}),
         (MEGM, {"max_iter": 5}),
         (AdditiveKernelMap, {}),
     ]
