@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-import numpy as np
-
-from ..model.local_model import ChainSettings
+from .automatic_chain import AutomaticChain
 from .chain_regressor import ChainRegressor
-from .locally_linear import automatic_candidates
 
 
 @dataclass(eq=False, repr=False)
-class LocallyLinearSVR(ChainRegressor):
+class LocallyLinearSVR(AutomaticChain, ChainRegressor):
     """Locally linear support vector regression.
 
     Each of ``n_anchors`` anchors has a linear (or quadratic, …) model. The prediction for a row is
@@ -47,7 +44,7 @@ default="squared"
         ``r²``; ``max(0, |r| − ε)²``; ``max(0, |r| − ε)``; ``r²`` up to ``|r| = ε`` and linear
         beyond; or ``q r`` for positive and ``(q − 1) r`` for negative residuals ``r``. The squared
         losses estimate the mean, the others the median or other quantiles, which outliers hardly
-        change.
+        change. The default is squared, because R² and errors of the mean are what is reported most.
     epsilon : float, default=0.1
         ``ε`` of the losses that have one, in standard deviations of ``y``.
     quantiles : float or sequence of float, default=0.5
@@ -57,6 +54,7 @@ default="squared"
     tol : float, default=1e-3
     intercept_scaling : float, default=1.0
     global_intercept : bool, default=True
+    relevance : {None, "gradient", "auto"}, default=None
     n_jobs : int or None, default=None
     random_state : int, RandomState instance or None, default=None
     warm_start : bool, default=False
@@ -67,6 +65,7 @@ default="squared"
     ----------
     C_ : float
         The weight of the losses that was used.
+    model_ : LocalModel
     target_scale_ : TargetScale
         ``center`` and ``scale`` of the targets.
     anchors_ : ndarray of shape (n_anchors, width)
@@ -76,6 +75,8 @@ default="squared"
     intercept_ : ndarray of shape (n_anchors, n_columns)
     global_intercept_ : ndarray of shape (n_columns,)
         It holds the center of ``y``.
+    relevance_ : ndarray of shape (n_features,) or (n_features, n_features), or None
+        What features are multiplied by before everything else.
     n_iter_ : int
     objective_, duality_gap_ : float
         Of the problem with scaled values.
@@ -119,15 +120,8 @@ default="squared"
     tol: float = 1e-3
     intercept_scaling: float = 1.0
     global_intercept: bool = True
+    relevance: Any = None
     n_jobs: int | None = None
     random_state: Any = None
     warm_start: bool = False
     verbose: int = 0
-
-    @property
-    def global_intercept_(self) -> np.ndarray:
-        """The intercept that is added to all scores, ``(n_columns,)``."""
-        return self.model_.global_intercept
-
-    def _candidates(self, settings: ChainSettings) -> list[ChainSettings]:
-        return automatic_candidates(settings, self.C, self.solver)

@@ -34,7 +34,8 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator):
         ``λ = 1/(C Σ_i s_i)`` for sample weights ``s_i``, those of the first batch in
         ``partial_fit``.
     epsilon : float, default=0.0
-        Half the width of the tube, in units of ``y``.
+        Half the width of the tube, in units of ``y``; 0, because that is the default of
+        ``LinearSVR``.
     batch_size : int, default=1
     sampling : {"permutation", "fixed_permutation", "replacement"}, default="permutation"
     average : bool, default=True
