@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
@@ -29,7 +28,7 @@ from .common import Row, argument_parser, environment, print_table, rounded, wri
 
 PEERS = ["liblinear-multicore", "scikit-learn-intelex", "lightgbm", "interpret-core", "xrfm"]
 MOST_ROWS = 4000
-SETS = ("breast cancer", "svmguide1", "magic04")
+SETS = ("svmguide1", "magic04")
 
 
 def intelex(seed: int) -> Any:
@@ -107,10 +106,8 @@ PACKAGES = (
 
 def split(name: str, seed: int) -> tuple[np.ndarray, ...]:
     """Standardized training and test rows with labels."""
-    if name == "breast cancer":
-        X, y = load_breast_cancer(return_X_y=True)
-        X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=seed)
-    elif (data := load_dataset(name)).has_test_part:
+    data = load_dataset(name)
+    if data.has_test_part:
         X_train, X_test, y_train, y_test = data.X_train, data.X_test, data.y_train, data.y_test
     else:
         X_train, X_test, y_train, y_test = train_test_split(*data.all_rows(), random_state=seed)
@@ -159,7 +156,7 @@ def measured(packages: tuple[Package, ...], seeds: range) -> Iterator[Row]:
 
 def main() -> None:
     """Measure all packages and track."""
-    arguments = argument_parser(__doc__, repeats=3).parse_args()
+    arguments = argument_parser(__doc__, repeats=1).parse_args()
     warnings.simplefilter("ignore")  # of the peers
     seeds = range(arguments.seed, arguments.seed + (1 if arguments.quick else arguments.repeats))
     packages = PACKAGES[:2] if arguments.quick else PACKAGES
