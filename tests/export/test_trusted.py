@@ -14,6 +14,7 @@ from estimators.data import make_data
 from hyperlocal import (
     LocallyLinearSVC,
     LocallyLinearSVCCV,
+    LocallyLinearSVR,
     NeighborhoodSVC,
     SecondLookSVC,
     SupervisedAnchorSVC,
@@ -45,6 +46,9 @@ ESTIMATORS = [
     LocallyLinearSVCCV(
         (1, 6), Cs=(0.3, 3.0), scalers=(None, RelevanceScaler(method="trees")), random_state=0
     ),
+    LocallyLinearSVR(**FEW),
+    LocallyLinearSVR(loss="quantile", quantiles=(0.1, 0.9), relevance="gradient", **FEW),
+    LocallyLinearSVR(solver="sgd", feature_map=None, **FEW),
     RelevanceScaler(random_state=0),
     TableEncoder(),
     LocalCodingSVC(**FEW),

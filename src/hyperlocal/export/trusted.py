@@ -21,6 +21,7 @@ from ..kernels import Kernel
 from ..maps.additive import AdditiveKernelMap
 from ..maps.base import BiasOnlyMap, FeatureMap
 from ..maps.landmarks import LandmarkMap
+from ..maps.linear import InputMap, MappedInput
 from ..maps.quadratic import QuadraticMap
 from ..maps.transformer import TransformerMap
 from ..model.kernel_model import KernelModel
@@ -43,10 +44,10 @@ _ESTIMATORS = [kind for kind in _PUBLIC if isinstance(kind, type)]
 _PARTS = [
     AdditiveKernelMap, AnchorEpoch, Bias, BiasOnlyMap, BoundTerms, CachedSvms, CategoryEncoder,
     CellSearch, ClustererGate, CodeOn, ConstantGate, DannSvms, DateEncoder, ExactSearch,
-    FeatureMap, Gate, Kernel, KernelModel, LabelledRows, LandmarkMap, LastFit, LatentModel,
-    LocalModel, LocalSvms, NumberEncoder, OnlineState, PegasosRun, PegasosState, QuadraticMap,
-    QuerySvms, Risk, RowOrigin, SgdState, StackedMap, SvmOptions, TargetScale, TextEncoder,
-    TransformerMap, TreeModel, TreeSearch,
+    FeatureMap, Gate, InputMap, Kernel, KernelModel, LabelledRows, LandmarkMap, LastFit,
+    LatentModel, LocalModel, LocalSvms, MappedInput, NumberEncoder, OnlineState, PegasosRun,
+    PegasosState, QuadraticMap, QuerySvms, Risk, RowOrigin, SgdState, StackedMap, SvmOptions,
+    TargetScale, TextEncoder, TransformerMap, TreeModel, TreeSearch,
 ]  # fmt: skip
 
 #: What to trust when a model of this library is loaded by skops:
