@@ -36,7 +36,7 @@ def test_weights_take_up_the_factors(feature_map, convert, workers):
     scaled, X = scaled_model(feature_map)
     blocks = list(scaled.local_rows(convert(X), workers))
     np.testing.assert_array_equal(np.concatenate([block.values for block in blocks]), X)
-    sums = [block.contributions.sum(axis=2) + block.intercept for block in blocks]
+    sums = [block.scores for block in blocks]
     np.testing.assert_allclose(np.concatenate(sums), scaled.scores(X, workers), atol=1e-9)
 
 

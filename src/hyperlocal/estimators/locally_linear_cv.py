@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,13 +22,14 @@ from ..selection.outcomes import Outcome, best_outcome, results_table
 from ..selection.plan import SEARCHES, SearchPlan
 from ..solvers.training import Training
 from .base import ChainAttributes, LocalClassifier
+from .explained import ExplainMixin
 from .locally_linear import LocallyLinearSVC
 from .probabilities import ProbabilityMixin
 from .relevance import RelevanceScaler
 
 
 @dataclass(eq=False, repr=False)
-class LocallyLinearSVCCV(ProbabilityMixin, ChainAttributes, LocalClassifier):
+class LocallyLinearSVCCV(ProbabilityMixin, ChainAttributes, LocalClassifier, ExplainMixin):
     """:class:`LocallyLinearSVC` that chooses its own settings by cross-validation.
 
     Combinations of ``n_anchors``, ``feature_map`` and ``C`` are evaluated on shuffled folds. The
@@ -204,6 +205,7 @@ class_weight, n_jobs, random_state
         self.objective_, self.duality_gap_ = model.objective_, model.duality_gap_
         self.history_ = model.history_
         self.model_ = model.model_
+        self._keep_background(data if self._scale() is not None else replace(data, X=X))
 
     # ---- explanations, in the features as they were given --------------------------------------
 

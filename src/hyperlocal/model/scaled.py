@@ -64,6 +64,14 @@ class ScaledModel:
             values = rows.toarray() if sp.issparse(rows) else rows
             yield replace(block, coef=block.coef * self.scale, values=values)
 
+    def path_weights(
+        self, X: Any, references: np.ndarray, workers: Workers
+    ) -> Iterator[np.ndarray]:
+        """Gradients averaged on the way from each reference to rows."""
+        factors = self.scale if self.feature_map.attributes_input else 1
+        for weights in self.model.path_weights(self._scaled(X), self._scaled(references), workers):
+            yield weights * factors
+
     def _scaled(self, X: Any) -> Any:
         if not sp.issparse(X):
             return X * self.scale
