@@ -162,8 +162,10 @@ class LocallyLinearSVC(ChainClassifier):
                 (self.anchors, "kmeans"), (self.code_on, "input"),
             )
         )  # fmt: skip
-        # Rows as they are, so that the first candidate is what any linear classifier fits.
-        linear = replace(settings, n_anchors=1, feature_map=None, normalize=False)
+        # Rows as they are, so that the first candidate is what any linear classifier fits; but
+        # stochastic gradient converges slowly on rows of different lengths.
+        normalize = self.normalize and self.solver == "sgd"
+        linear = replace(settings, n_anchors=1, feature_map=None, normalize=normalize)
         return [linear, settings] if is_automatic else [settings]
 
     @with_callbacks

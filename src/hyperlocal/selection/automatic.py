@@ -20,6 +20,7 @@ from ..model.lifting import LiftedRows
 from ..model.local_model import ChainSettings, LocalModel
 from ..model.multiclass import joined_columns, predicted_codes
 from ..runtime.threads import Workers
+from ..solvers import dual
 from ..solvers.training import Training
 
 # The log loss is flatter near zero than the hinge losses, and needs ten times as much.
@@ -62,13 +63,16 @@ def choose(
     workers: Workers,
     *,
     most_rows: int = MOST_ROWS,
+    by_newton: bool = True,
 ) -> Choice:
     """The candidate and the C that do best on held-out rows.
 
     The criterion is the share of wrong predictions plus the log loss of the scores after their best
     scaling: the first is what users count, the second also sees how rows are ranked and is less
     random. A later candidate must be better than those before it by more than the standard error of
-    the difference, so that a richer model is not chosen by chance.
+    the difference, so that a richer model is not chosen by chance. A candidate that takes many
+    epochs even at the smallest C (a linear model of rows far from standardized) is chosen only if
+    there is no other.
 
     Parameters
     ----------
@@ -81,22 +85,27 @@ def choose(
     workers : Workers
     most_rows : int
         Of more rows, a random sample of so many is used.
+    by_newton : bool
+        Whether the final solver takes Newton's steps where C is large; the evaluated ones then do.
     """
     data = _sample(data, most_rows, rng)
-    folds = _held_out_rows(data.target, rng)
+    folds = _held_out_rows(data.strata, rng)
     if not folds:
         return Choice(candidates[0], DEFAULT_COST)
     costs = np.array(COSTS) * (FACTOR_FOR_LOG_LOSS if training.loss == "log" else 1.0)
     seed = int(rng.integers(2**63))
+    newton_after = None if by_newton and training.solver != "sgd" else np.inf
     training = replace(
         training, solver="dual", tol=max(PATH_TOL, training.tol),
         max_iter=min(MOST_EPOCHS, training.max_iter),
     )  # fmt: skip
     chosen, least = Choice(candidates[0], DEFAULT_COST), np.array([np.inf])
     for settings in candidates:
-        paths = [_Path(settings, training, data, held, seed, workers) for held in folds]
+        paths = [
+            _Path(settings, training, data, held, seed, workers, newton_after) for held in folds
+        ]
         C, values = _best_cost(paths, costs)
-        if not np.isfinite(least).all() or _is_less(values, least):
+        if np.isinf(least).any() or (np.isfinite(values).all() and _is_less(values, least)):
             chosen, least = Choice(settings, C), values
     return chosen
 
@@ -108,7 +117,7 @@ def _is_less(values: np.ndarray, others: np.ndarray) -> bool:
 
 
 def _best_cost(paths: list[_Path], costs: np.ndarray) -> tuple[float, np.ndarray]:
-    """The best C, and the criterion of each held-out row."""
+    """The best C, and the criterion of each held-out row; infinite if no C takes few epochs."""
     tried: list[tuple[float, float, np.ndarray]] = []
 
     def advance(C: float) -> bool:
@@ -116,11 +125,13 @@ def _best_cost(paths: list[_Path], costs: np.ndarray) -> tuple[float, np.ndarray
         parts = [(path.scores, path.target, path.sample_weight) for path in paths]
         values = row_criteria(*map(np.concatenate, zip(*parts, strict=True)))
         # A C that takes many epochs here would take too many for all rows.
-        if all(easy) or not tried:
+        if all(easy):
             tried.append((float(values.mean()), C, values))
         return all(easy)
 
-    for C in costs:
+    if not advance(float(costs[0])):
+        return float(costs[0]), np.full(sum(len(path.target) for path in paths), np.inf)
+    for C in costs[1:]:
         if not advance(float(C)) or tried[-1][0] > min(tried, key=_mean)[0]:
             break
     best = min(tried, key=_mean)[1]
@@ -145,8 +156,9 @@ class _Path:
         held: np.ndarray,
         seed: int,
         workers: Workers,
+        newton_after: float | None,
     ):
-        self.training = training
+        self.training, self.newton_after = training, newton_after
         self.rng = np.random.default_rng(seed)
         self.rows = replace(part_of(data, np.flatnonzero(~held)), population=data.n_represented)
         test = part_of(data, np.flatnonzero(held))
@@ -162,7 +174,10 @@ class _Path:
         problem = self.chain.problem(
             self.rows, C, self.training.loss, joint=self.training.joint, lifted=self.lifted
         )
-        result = self.training.solve(problem, self.rng, alpha=self.alpha)
+        result = dual.solve(
+            problem, tol=self.training.tol, max_iter=self.training.max_iter, rng=self.rng,
+            alpha=self.alpha, newton_after=self.newton_after,
+        )  # fmt: skip
         self.alpha = result.alpha
         scores = self.test_rows.scores(result.weights)
         self.scores = joined_columns(scores, len(self.rows.classes))
