@@ -14,7 +14,7 @@ from estimators.data import make_data
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.gates.gate import Gate
 from hyperlocal.model import Explanations
-from hyperlocal.model.explaining import input_names
+from hyperlocal.model.explaining import input_names, local_places
 from hyperlocal.papers import LandmarkSVC, LocalCodingSVC
 from model.models import every_model, fitted
 
