@@ -242,7 +242,8 @@ def local_places(
             rows = X[len(active) : len(active) + len(block.coef)]
             scores = block.scores
             active += block.active(best_and_rival(scores)[0])
-            points += _boundary_points(model, rows, block.coef, scores, classes, workers)
+            normals = block.coef if block.normals is None else block.normals
+            points += _boundary_points(model, rows, normals, scores, classes, workers)
     return active, points
 
 

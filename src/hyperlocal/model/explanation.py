@@ -29,12 +29,15 @@ class LocalRows:
     active : callable classes → iterable of (anchors, weights, contributions)
         For each row, given the index of a class: the active local models, their weights, and what
         each adds to that class's score (without an intercept that all share).
+    normals : ndarray of shape (n_rows, n_columns, n_values) or None
+        Gradients at the rows, where they differ from the weights.
     """
 
     coef: np.ndarray
     intercept: np.ndarray
     values: np.ndarray
     active: Callable[[np.ndarray], Iterable[tuple[np.ndarray, np.ndarray, np.ndarray]]]
+    normals: np.ndarray | None = None
 
     @property
     def scores(self) -> np.ndarray:
