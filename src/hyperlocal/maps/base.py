@@ -79,7 +79,7 @@ class FeatureMap:
         """Whether contributions are of the input's features, not of the mapped ones."""
         return self.explains_input
 
-    def inner(self, X: Any) -> np.ndarray:
+    def inner_rows(self, X: Any) -> np.ndarray:
         """The numbers of which φ(x) is a polynomial, dense, in double precision."""
         stored = self.stored(X)
         return (stored.toarray() if sp.issparse(stored) else stored).astype(np.float64)

@@ -114,9 +114,9 @@ class QuadraticMap(FeatureMap):
             begin += n - i
         return local * self.scale
 
-    def inner(self, X: Any) -> np.ndarray:
+    def inner_rows(self, X: Any) -> np.ndarray:
         """The rows, or their principal components, times the scale."""
-        return super().inner(X) * float(self.scale)
+        return super().inner_rows(X) * float(self.scale)
 
     def slopes(self, inner: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """The linear weights plus twice the symmetric matrices of product weights times the row."""

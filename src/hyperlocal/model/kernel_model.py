@@ -140,13 +140,13 @@ class KernelModel:
         """Gradients averaged on the way from each reference to rows, with the gate of the row."""
         codes, rows = self.gate.encode(X, workers), X.toarray() if sp.issparse(X) else X
         for reference in references:
-            start = self.feature_map.inner(reference[None])
+            start = self.feature_map.inner_rows(reference[None])
             weights, _ = self._frozen(X, codes, start)
             yield self.feature_map.path_weights(weights, rows, reference[None], workers)
 
     def _frozen(self, X: Any, codes: Codes, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Path averages in mapped features with the gates of the rows, and scores at the start."""
-        mapped = self.feature_map.inner(X)
+        mapped = self.feature_map.inner_rows(X)
         weights = np.empty((len(mapped), self.n_columns, mapped.shape[1]))
         scores = np.empty((len(mapped), self.n_columns))
         for rows in _blocks_by_anchor(codes.anchors[:, 0], ROWS_PER_EXPLANATION_BLOCK):

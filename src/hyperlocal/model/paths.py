@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..gates.codes import Codes
+from ..maps.linear import InputMap
 from ..runtime.threads import Workers
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class _Ends:
     @classmethod
     def of(cls, model: LocalModel, X: Any) -> _Ends:
         feature_map, coef = model.feature_map, model.coef.astype(np.float64)
-        inner = feature_map.inner(X)
+        inner = feature_map.inner_rows(X)
         slopes = feature_map.slopes(inner, coef)
         phi = inner if slopes.shape[3] == coef.shape[2] else feature_map.mapped(X)
         flat = coef.reshape(coef.shape[0] * coef.shape[1], coef.shape[2])
@@ -233,6 +234,8 @@ class _Line:
         pull = 2 * gate.beta * np.einsum("nmc,mv->ncv", on_logits, gate.anchors)
         if code_on.uses_input:
             return weights + pull
+        if isinstance(code_on.source, InputMap):
+            return weights + code_on.source.pull_back(pull)
         if isinstance(code_on.source, np.ndarray):
             weights = weights.copy()
             weights[..., code_on.source] += pull
