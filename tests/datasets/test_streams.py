@@ -16,7 +16,7 @@ N_ROWS = 110
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((N_ROWS, 3)).round(3)
 Y = RNG.integers(3, size=N_ROWS)
-SPARSE = sparse.random_array((N_ROWS, 20), density=0.1, rng=RNG, format="csr")
+SPARSE = sparse.csr_array(RNG.random((N_ROWS, 20)) * RNG.binomial(1, 0.1, (N_ROWS, 20)))
 
 
 def numbers_csv(folder):

@@ -64,7 +64,8 @@ def test_npz_with_all_rows(tmp_path):
 
 def test_npz_with_sparse_rows(tmp_path):
     """The arrays of a CSR matrix together with y make sparse rows."""
-    X = sparse.random_array((5, 4), density=0.5, rng=np.random.default_rng(0), format="csr")
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array(rng.random((5, 4)) * rng.binomial(1, 0.5, (5, 4)))
     np.savez(
         tmp_path / "a.npz",
         data=X.data,
