@@ -23,6 +23,7 @@ import skops.io
 from hyperlocal import (
     LocallyLinearSVC,
     LocallyLinearSVCCV,
+    LocallyLinearSVR,
     NeighborhoodSVC,
     SecondLookSVC,
     SupervisedAnchorSVC,
@@ -50,6 +51,8 @@ ESTIMATORS: dict[str, Any] = {
     "LocallyLinearSVC-llc": LocallyLinearSVC(coding="llc", feature_map="quadratic", **FEW),
     "LocallyLinearSVC-log": LocallyLinearSVC(loss="log", feature_map=None, **FEW),
     "LocallyLinearSVCCV": LocallyLinearSVCCV((1, 3), Cs=(3.0,), random_state=0),
+    "LocallyLinearSVR": LocallyLinearSVR(**FEW),
+    "LocallyLinearSVR-quantiles": LocallyLinearSVR(loss="quantile", quantiles=(0.1, 0.9), **FEW),
     "SupervisedAnchorSVC": SupervisedAnchorSVC(anchor_epochs=1, **FEW),
     "SecondLookSVC": SecondLookSVC(
         LocallyLinearSVC(**FEW), NeighborhoodSVC(9), low_margin=0.5, random_state=0
@@ -91,7 +94,7 @@ def _dense(values: Any) -> Any:
 
 
 def write(folder: Path) -> None:
-    """Write all models, each as skops and together as joblib, one as a pickle; and their answers."""
+    """Write all models, each as skops, together as joblib, one as a pickle; and their answers."""
     folder.mkdir(parents=True)
     X, models = fitted_models()
     expected: dict[str, np.ndarray] = {"rows": X}

@@ -130,6 +130,17 @@ def test_local_models_are_exact(rows):
     np.testing.assert_allclose(found, model.predict(X), atol=1e-9)
 
 
+def test_explanations_add_up(rows):
+    """Contributions and reference sum to the prediction, which is a number."""
+    X, y = rows
+    model = make().fit(X, 100 + y)
+    one = model.explain(X[0])
+    assert one.classes is None
+    assert one.prediction == pytest.approx(model.predict(X[:1])[0])
+    total = one.references + one.contributions.sum(axis=1) + one.remainders
+    np.testing.assert_allclose(total, model.predict(X[:1]))
+
+
 def test_constant_values(rows):
     """A constant is predicted, without warnings."""
     X = rows[0]

@@ -3,6 +3,7 @@
 from hyperlocal import (
     LocallyLinearSVC,
     LocallyLinearSVCCV,
+    LocallyLinearSVR,
     NeighborhoodSVC,
     SecondLookSVC,
     SupervisedAnchorSVC,
@@ -25,6 +26,7 @@ ESTIMATORS = {
     for kind, arguments in [
         (LocallyLinearSVC, {"n_anchors": 8}),
         (LocallyLinearSVCCV, {"n_anchors": (1, 4), "Cs": (0.3, 3.0)}),
+        (LocallyLinearSVR, {"n_anchors": 8}),
         (SupervisedAnchorSVC, {"n_anchors": 8, "anchor_epochs": 2}),
         (SecondLookSVC, {}),
         (NeighborhoodSVC, {}),

@@ -34,6 +34,7 @@ from ..solvers.result import SolverResult
 from ..solvers.sgd import SgdState
 from ..solvers.training import SOLVERS, Training
 from .base import ChainAttributes, LocalClassifier, LocalEstimator
+from .explained import ExplainMixin
 from .probabilities import ProbabilityMixin
 from .streaming import fit_to_stream
 
@@ -149,6 +150,7 @@ class ChainFitting(BaseEstimator):
             chain, result = self._train(chain, call, last)
         self._online = None
         self._keep(chain, training, result, target, data.X.shape[0], data.total_weight)
+        self._keep_background(data)
         return self
 
     def _fit_stream(self, stream: Iterable[Any], classes: Any, block_rows: Any, folder: Any) -> Any:
@@ -371,7 +373,7 @@ class ChainFitting(BaseEstimator):
 
 class ChainClassifier(
     CallbackSupportMixin, ProbabilityMixin, ChainAttributes, LocalClassifier, ChainFitting,
-    LocalEstimator,
+    LocalEstimator, ExplainMixin,
 ):  # fmt: skip
     """Base of the classifiers: their labels, classes and columns."""
 

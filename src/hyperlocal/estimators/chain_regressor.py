@@ -17,10 +17,16 @@ from ..model.target_scale import TargetScale
 from ..runtime.progress import CallbackSupportMixin
 from .base import ChainAttributes, LocalEstimator
 from .chain import ChainFitting, Target, solver_is_sgd
+from .explained import ExplainMixin
 
 
 class ChainRegressor(
-    CallbackSupportMixin, ChainAttributes, RegressorMixin, ChainFitting, LocalEstimator
+    CallbackSupportMixin,
+    ChainAttributes,
+    RegressorMixin,
+    ChainFitting,
+    ExplainMixin,
+    LocalEstimator,
 ):
     """Base of the regressors: their values, scale and columns."""
 

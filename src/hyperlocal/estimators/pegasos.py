@@ -21,13 +21,19 @@ from ..runtime.progress import with_callbacks
 from ..runtime.threads import Workers
 from ..solvers.pegasos import PegasosProblem
 from .base import LinearAttributes, LocalClassifier, LocalEstimator
+from .explained import ExplainMixin
 from .pegasos_base import PegasosEstimator, PegasosRun, PegasosTraining
 from .probabilities import ProbabilityMixin, scaled_to_one
 
 
 @dataclass(eq=False, repr=False)
 class PegasosSVC(
-    PegasosEstimator, ProbabilityMixin, LinearAttributes, LocalClassifier, LocalEstimator
+    PegasosEstimator,
+    ProbabilityMixin,
+    LinearAttributes,
+    LocalClassifier,
+    ExplainMixin,
+    LocalEstimator,
 ):
     """Linear support vector classifier, trained by Pegasos.
 
@@ -149,7 +155,9 @@ class PegasosSVC(
         training = self._checked_arguments()
         data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
         warn_about_scales(data.X, PENALTIES_NEED_SCALES)
-        self._solve(merge_equal_rows(data), training)
+        data = merge_equal_rows(data)
+        self._solve(data, training)
+        self._keep_background(data)
         self.classes_ = data.classes
         return self
 

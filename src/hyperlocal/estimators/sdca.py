@@ -17,12 +17,18 @@ from ..runtime.threads import Workers
 from ..solvers.result import support_vectors
 from ..solvers.training import Training
 from .base import LinearAttributes, LocalClassifier, LocalEstimator
+from .explained import ExplainMixin
 from .probabilities import ProbabilityMixin
 
 
 @dataclass(eq=False, repr=False)
 class SDCASVC(
-    CallbackSupportMixin, ProbabilityMixin, LinearAttributes, LocalClassifier, LocalEstimator
+    CallbackSupportMixin,
+    ProbabilityMixin,
+    LinearAttributes,
+    LocalClassifier,
+    ExplainMixin,
+    LocalEstimator,
 ):
     """Linear support vector classifier, trained by stochastic dual coordinate ascent.
 
@@ -148,6 +154,7 @@ class SDCASVC(
             result = training.solve(problem, rng, monitor, alpha=alpha)
         self.model_ = chain.trained(joined_columns(result.weights, len(data.classes)))
         self.classes_ = data.classes
+        self._keep_background(data)
         self._alpha = result.alpha if self.warm_start else None
         self.n_samples_fit_ = data.n_given
         self.support_, self.dual_coef_ = support_vectors(problem, result, data)
