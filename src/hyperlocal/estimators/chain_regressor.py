@@ -25,8 +25,8 @@ class ChainRegressor(
     ChainAttributes,
     RegressorMixin,
     ChainFitting,
-    ExplainMixin,
     LocalEstimator,
+    ExplainMixin,
 ):
     """Base of the regressors: their values, scale and columns."""
 

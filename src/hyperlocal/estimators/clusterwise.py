@@ -26,8 +26,8 @@ class ClusterwiseClassifier(
     ProbabilityMixin,
     ChainAttributes,
     LocalClassifier,
-    ExplainMixin,
     LocalEstimator,
+    ExplainMixin,
 ):
     """Base of classifiers with a model per cluster; a subclass says how they are trained.
 

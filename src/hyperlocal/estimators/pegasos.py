@@ -32,8 +32,8 @@ class PegasosSVC(
     ProbabilityMixin,
     LinearAttributes,
     LocalClassifier,
-    ExplainMixin,
     LocalEstimator,
+    ExplainMixin,
 ):
     """Linear support vector classifier, trained by Pegasos.
 

@@ -27,8 +27,8 @@ class SDCASVC(
     ProbabilityMixin,
     LinearAttributes,
     LocalClassifier,
-    ExplainMixin,
     LocalEstimator,
+    ExplainMixin,
 ):
     """Linear support vector classifier, trained by stochastic dual coordinate ascent.
 
