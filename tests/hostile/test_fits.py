@@ -20,13 +20,13 @@ VALUES = {
     "Cs": [(1e-9,), (1.0, 1e9)],
     "anchors": ["kmeans", "random"],
     "anchor_step": ["auto", 0.0, 1e9],
-    "beta": ["auto", 1e-300, 1.0, 1e300],
+    "beta": ["auto", 1e-300, 1e-90, 1.0, 1e90, 1e300],
     "class_weight": [None, "balanced", {0: 1e-9, 1: 1e9}],
     "coding": ["soft", "inverse_distance", "lle", "llc", "lcc", "hard"],
     "degree": [1, 9],
     "depth": ["auto", 0, 3],
     "feature_map": ["auto", None, "quadratic", "additive_chi2", "nystroem", "bias_only"],
-    "gamma": ["auto", "scale", "local", 1e-300, 1e9],
+    "gamma": ["auto", "scale", "local", 1e-90, 1e9],
     "global_penalty": [1e-9, 1e9],
     "intercept_scaling": [0, 1e-9, 1e9],
     "jitter": [0.0, 1e9],
@@ -75,15 +75,14 @@ def make_problem(rng):
     X = np.column_stack([column(rng, n_rows) for _ in range(rng.integers(1, 5))])
     if rng.random() < 0.2:
         X = X[rng.integers(n_rows, size=n_rows)]  # equal rows
-    if rng.random() < 0.05:
-        X *= pick(rng, [1e38, 1e70, 1e150, 1e300])
+    huge = pick(rng, [1e38, 1e70, 1e150, 1e300]) if rng.random() < 0.05 else 1.0
     y = rng.integers(rng.integers(2, 5), size=n_rows)
     if rng.random() < 0.5:
         y = np.where(X[:, 0] > np.median(X[:, 0]), y, 0)
     weights = [None, None, rng.uniform(0, 2, n_rows), rng.integers(0, 3, n_rows),
                10.0 ** rng.uniform(-15, 15, n_rows)]  # fmt: skip
     with np.errstate(over="ignore"):
-        X = X.astype(pick(rng, [np.float64, np.float64, np.float32]))
+        X = (X * huge).astype(pick(rng, [np.float64, np.float64, np.float32]))
     return pick(rng, [np.asarray, sp.csr_array])(X), y, pick(rng, weights)
 
 
