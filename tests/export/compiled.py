@@ -11,6 +11,8 @@ STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1"]
 WRAPPER = """
 #include "model.h"
 void scores(const float *x, float *out) { model_scores(x, out); }
+"""
+PREDICT = """
 int predict(const float *x) { return model_predict(x); }
 """
 CONTRIBUTIONS = """
@@ -31,7 +33,9 @@ class Compiled:
         self.header = to_c(model, dtype=dtype)
         self.explains = "float model_contributions(" in self.header
         (folder / "model.h").write_text(self.header)
-        (folder / "model.c").write_text(WRAPPER + (CONTRIBUTIONS if self.explains else ""))
+        predicts = "int model_predict(" in self.header
+        parts = [PREDICT] * predicts + [CONTRIBUTIONS] * self.explains
+        (folder / "model.c").write_text(WRAPPER + "".join(parts))
         library = folder / "model.so"
         arguments = [*STRICT, "-shared", "-fPIC", "model.c", "-o", str(library), "-lm"]
         subprocess.run(["gcc", *arguments], cwd=folder, check=True)

@@ -31,6 +31,7 @@ class ChainRegressor(
     """Base of the regressors: their values, scale and columns."""
 
     target_scale_: TargetScale
+    quantiles_: np.ndarray | None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -54,7 +55,8 @@ class ChainRegressor(
         values = scores.reshape(len(scores), self.target_scale_.n_targets, -1)
         if values.shape[2] > 1:
             values = np.sort(values, axis=2)
-        return values.reshape(len(values), *self.target_scale_.shape, *self._level_shape)
+        levels = () if self.quantiles_ is None else self.quantiles_.shape
+        return values.reshape(len(values), *self.target_scale_.shape, *levels)
 
     @available_if(solver_is_sgd)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -119,5 +121,4 @@ class ChainRegressor(
         assert isinstance(target, TargetScale)
         self.model_ = target.in_units(chain.trained(weights))
         self.target_scale_ = target
-        is_list = self.loss == "quantile" and np.ndim(self.quantiles) > 0
-        self._level_shape = (self.model_.n_columns // target.n_targets,) if is_list else ()
+        self.quantiles_ = np.array(self.quantiles, float) if self.loss == "quantile" else None

@@ -68,6 +68,8 @@ default="squared"
     model_ : LocalModel
     target_scale_ : TargetScale
         ``center`` and ``scale`` of the targets.
+    quantiles_ : ndarray or None
+        The levels, for ``loss="quantile"``.
     anchors_ : ndarray of shape (n_anchors, width)
     beta_ : float
     coef_ : ndarray of shape (n_anchors, n_columns, p)

@@ -27,8 +27,8 @@ def to_numpy(estimator: Any) -> dict[str, np.ndarray]:
     Returns
     -------
     dict of str to ndarray
-        What ``numpy_predict`` reads: "classes", "facts" (JSON, in which ``{"array": name}`` stands
-        for an array) and the arrays themselves.
+        What ``numpy_predict`` reads: "classes" (not of a regressor), "facts" (JSON, in which
+        ``{"array": name}`` stands for an array) and the arrays themselves.
 
     Examples
     --------
@@ -44,8 +44,10 @@ def to_numpy(estimator: Any) -> dict[str, np.ndarray]:
     plain = plain_model(estimator)
     arrays: dict[str, np.ndarray] = {}
     facts = {"dtype": plain.dtype.name, "steps": _named(plain.steps, "steps", arrays)}
-    classes = plain.classes.astype(str) if plain.classes.dtype.hasobject else plain.classes
-    return {"facts": np.array(json.dumps(facts)), "classes": classes, **arrays}
+    if plain.classes is not None:
+        has_objects = plain.classes.dtype.hasobject
+        arrays["classes"] = plain.classes.astype(str) if has_objects else plain.classes
+    return {"facts": np.array(json.dumps(facts)), **arrays}
 
 
 def _named(part: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:

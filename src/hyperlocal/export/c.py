@@ -30,7 +30,8 @@ def to_c(estimator: Any, *, dtype: str = "float32", name: str = "model") -> str:
 
     - ``void NAME_scores(const float* x, float* scores)``: the decision function, of
       ``NAME_N_SCORES`` numbers: one per class, or one for two classes;
-    - ``int NAME_predict(const float* x)``: the index of the predicted class in ``NAME_classes``;
+    - ``int NAME_predict(const float* x)``: the index of the predicted class in ``NAME_classes``
+      (of a regressor the scores are the predictions, and this is missing);
     - ``float NAME_contributions(const float* x, int column, float* contributions)``: what each
       feature adds to one of the scores, its local weight times its value; returns the constant
       part. Their sum is the score. Missing where a map is not linear at a row.
@@ -75,18 +76,17 @@ def _parts(source: Source, plain: PlainModel, scores: Buffer) -> list[str]:
     kind = "float" if source.dtype == "float32" else "signed char"
     return [
         f"/* Written by hyperlocal.export.to_c: {plain.n_features_in} features, "
-        f"{len(plain.classes)} classes, {source.n_bytes} bytes of constants. */",
+        f"{scores.width} scores, {source.n_bytes} bytes of constants. */",
         "#ifndef HL_HEADER\n#define HL_HEADER",
         "#include <float.h>\n#include <math.h>",
-        f"#define HL_N_FEATURES {plain.n_features_in}\n#define HL_N_CLASSES {len(plain.classes)}\n"
-        f"#define HL_N_SCORES {scores.width}",
-        _classes(plain.classes),
+        f"#define HL_N_FEATURES {plain.n_features_in}\n#define HL_N_SCORES {scores.width}",
+        *([] if plain.classes is None else [_classes(plain.classes)]),
         f"typedef {kind} hl_number;",
         STEPS.read_text(encoding="utf-8").rstrip(),
         "/* ---- the model ---- */",
         *source.constants,
         _score_function(source, scores),
-        _PREDICT_TWO if scores.width == 1 else _PREDICT,
+        *([] if plain.classes is None else [_PREDICT_TWO if scores.width == 1 else _PREDICT]),
         _contribution_function(source, scores),
         "#endif",
     ]
@@ -99,7 +99,8 @@ def _classes(classes: np.ndarray) -> str:
         kind, texts = "double", [repr(float(label)) for label in classes]
     else:
         kind, texts = "long", [str(int(label)) for label in classes]
-    return f"static const {kind} hl_classes[HL_N_CLASSES] = {{{', '.join(texts)}}};"
+    size = f"#define HL_N_CLASSES {len(classes)}"
+    return f"{size}\nstatic const {kind} hl_classes[HL_N_CLASSES] = {{{', '.join(texts)}}};"
 
 
 def _quoted(text: str) -> str:

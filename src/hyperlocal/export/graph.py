@@ -111,21 +111,20 @@ class Graph:
 
     # ---- the finished model --------------------------------------------------------------------
 
-    def model(self, input_name: str, n_features: int, classes: np.ndarray) -> Any:
-        """The graph with its input and its outputs "label" and "scores", checked."""
+    def output(self, name: str, dtype: Any, shape: list[Any]) -> Any:
+        """The description of an output."""
+        helper = import_onnx().helper
+        return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(dtype), shape)
+
+    def model(self, input_name: str, n_features: int, outputs: list[Any]) -> Any:
+        """The graph with its input and its outputs, checked."""
         onnx = import_onnx()
         helper = onnx.helper
-        kind = helper.np_dtype_to_tensor_dtype(self.dtype)
-        shape = ["n"] if len(classes) == 2 else ["n", len(classes)]
-        labels = helper.np_dtype_to_tensor_dtype(classes.dtype)
         graph = helper.make_graph(
             self.nodes,
             "hyperlocal",
-            [helper.make_tensor_value_info(input_name, kind, ["n", n_features])],
-            [
-                helper.make_tensor_value_info("label", labels, ["n"]),
-                helper.make_tensor_value_info("scores", kind, shape),
-            ],
+            [self.output(input_name, self.dtype, ["n", n_features])],
+            outputs,
             self.constants,
         )
         opsets = [helper.make_opsetid(domain, version) for domain, version in self.domains.items()]

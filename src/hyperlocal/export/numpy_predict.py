@@ -21,8 +21,10 @@ def load(path):
 
 
 def predict(model, X):
-    """Class labels of dense rows."""
+    """Class labels of dense rows, or the values that a regressor predicts."""
     scores = decision_function(model, X)
+    if "classes" not in model:
+        return scores
     chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
     return model["classes"][chosen]
 
@@ -70,6 +72,10 @@ def _norm(x, order):
     order = {"l1": 1, "l2": 2, "max": np.inf}[order]
     length = np.linalg.norm(x, ord=order, axis=1, keepdims=True)
     return x / np.where(length > 0, length, 1)
+
+
+def _sorted(x, n_columns):
+    return np.sort(x.reshape(len(x), -1, n_columns), axis=2).reshape(x.shape)
 
 
 def _columns(x, columns):
@@ -196,4 +202,5 @@ _STEPS: dict = {
     "scale": _scale, "matrix": _matrix, "norm": _norm, "columns": _columns, "nothing": _nothing,
     "beside": _beside, "quadratic": _quadratic, "additive": _additive, "gaussian": _gaussian,
     "always": _always, "gate": _gate, "local": _local, "tree": _tree, "latent": _latent,
+    "sorted": _sorted,
 }  # fmt: skip

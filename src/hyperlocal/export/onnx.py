@@ -35,7 +35,7 @@ def to_onnx(estimator: Any, *, dtype: Any = None, input_name: str = "X") -> Any:
     -------
     onnx.ModelProto
         One input, rows of shape ``(n, n_features)``; outputs "label", shape ``(n,)``, and "scores",
-        the decision function. Write it by ``onnx.save``.
+        the decision function; of a regressor "prediction". Write it by ``onnx.save``.
 
     Examples
     --------
@@ -58,17 +58,24 @@ def to_onnx(estimator: Any, *, dtype: Any = None, input_name: str = "X") -> Any:
     rows = input_name
     if n_foreign:
         rows = graph.sklearn(steps[:n_foreign], plain.n_features_in, rows)
-    labels = _label_array(plain.classes)
-    _labels(graph, _scores(graph, plain.steps, rows, len(labels)), labels)
-    return graph.model(input_name, plain.n_features_in, labels)
+    n_columns = plain.n_columns
+    shape: list[Any] = ["n"] if n_columns == 1 else ["n", n_columns]
+    name = "prediction" if plain.classes is None else "scores"
+    scores = _scores(graph, plain.steps, rows, name, n_columns)
+    outputs = [graph.output(name, graph.dtype, shape)]
+    if plain.classes is not None:
+        labels = _label_array(plain.classes)
+        _labels(graph, scores, labels)
+        outputs.insert(0, graph.output("label", labels.dtype, ["n"]))
+    return graph.model(input_name, plain.n_features_in, outputs)
 
 
-def _scores(graph: Graph, steps: list[Step], rows: str, n_classes: int) -> str:
-    """The decision function, named "scores"."""
+def _scores(graph: Graph, steps: list[Step], rows: str, name: str, n_columns: int) -> str:
+    """The decision function, or the predictions of a regressor."""
     scores = _apply(graph, rows, steps)
-    if n_classes > 2:
-        return graph.op("Identity", scores, name="scores")
-    return graph.op("Squeeze", scores, graph.integers(1), name="scores")
+    if n_columns > 1:
+        return graph.op("Identity", scores, name=name)
+    return graph.op("Squeeze", scores, graph.integers(1), name=name)
 
 
 def _labels(graph: Graph, scores: str, labels: np.ndarray) -> None:
@@ -316,9 +323,18 @@ def _gaussian(
     return graph.op("MatMul", values, graph.number(matrix))
 
 
+def _sorted(graph: Graph, rows: str, n_columns: int) -> str:
+    """Each group of so many columns in ascending order."""
+    groups = graph.op("Reshape", rows, graph.integers(0, -1, n_columns))
+    ascending, _ = graph.op(
+        "TopK", groups, graph.integers(n_columns), outputs=2, axis=2, largest=0, sorted=1
+    )
+    return graph.op("Reshape", ascending, graph.op("Shape", rows))
+
+
 _STEPS: dict[str, Any] = {
     "scale": _scale, "matrix": Graph.affine, "norm": _norm, "columns": Graph.columns,
     "nothing": _nothing, "beside": _beside, "quadratic": _quadratic, "additive": _additive,
     "gaussian": _gaussian, "always": _always, "gate": _gate,
-    "local": _local, "tree": _tree, "latent": _latent,
+    "local": _local, "tree": _tree, "latent": _latent, "sorted": _sorted,
 }  # fmt: skip

@@ -27,15 +27,19 @@ class PlainModel:
     ----------
     steps : list of Step
         From rows to scores; all arrays of floats have the same precision.
-    classes : ndarray
+    classes : ndarray or None
+        None for a regressor, whose scores are its predictions.
     n_features_in : int
+    n_columns : int
+        Columns of scores.
     dtype : dtype
         Precision of all floats.
     """
 
     steps: list[Step]
-    classes: np.ndarray
+    classes: np.ndarray | None
     n_features_in: int
+    n_columns: int
     dtype: np.dtype
 
 
@@ -44,7 +48,7 @@ def plain_model(estimator: Any, *, skip: int = 0) -> PlainModel:
 
     Parameters
     ----------
-    estimator : classifier of this library, or Pipeline or search (``best_estimator_``) of one
+    estimator : estimator of this library, or Pipeline or search (``best_estimator_``) of one
     skip : int, default=0
         Leave out so many of the steps before the classifier.
 
@@ -61,8 +65,16 @@ def plain_model(estimator: Any, *, skip: int = 0) -> PlainModel:
             "without kernels."
         )
     chain = [one for step in steps[skip:] for one in plain_steps(step)]
-    chain = _in_precision([*chain, model.plain()], model.dtype)
-    return PlainModel(chain, classifier.classes_, estimator.n_features_in_, model.dtype)
+    chain = _in_precision([*chain, model.plain(), *_after(classifier)], model.dtype)
+    classes = getattr(classifier, "classes_", None)
+    return PlainModel(chain, classes, estimator.n_features_in_, model.n_columns, model.dtype)
+
+
+def _after(estimator: Any) -> list[Step]:
+    """What follows the scores: several quantiles are sorted."""
+    quantiles = getattr(estimator, "quantiles_", None)
+    n_quantiles = 1 if quantiles is None else quantiles.size
+    return [Step("sorted", {"n_columns": n_quantiles})] if n_quantiles > 1 else []
 
 
 def fitted_parts(estimator: Any) -> tuple[list[Any], Any]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .c import to_c
-from .plain import plain_model
+from .plain import NotPlain, plain_model
 
 MODULE = Path(__file__).with_name("module.mjs")
 
@@ -63,8 +63,10 @@ def to_wasm(estimator: Any, *, dtype: str = "float32") -> str:
         raise FileNotFoundError(
             "to_wasm needs the compiler emcc; install Emscripten, or use to_c or to_onnx."
         )
-    header = to_c(estimator, dtype=dtype)
     classes = plain_model(estimator).classes
+    if classes is None:
+        raise NotPlain("to_wasm writes classifiers; for a regressor use to_c or to_onnx.")
+    header = to_c(estimator, dtype=dtype)
     labels = classes.astype(str) if classes.dtype.hasobject else classes
     texts = {"CLASSES": json.dumps(np.asarray(labels).tolist()), "WASM": _compiled(header)}
     module = MODULE.read_text(encoding="utf-8")
