@@ -121,4 +121,6 @@ class ChainRegressor(
         assert isinstance(target, TargetScale)
         self.model_ = target.in_units(chain.trained(weights))
         self.target_scale_ = target
+        if hasattr(self, "conformal_"):
+            del self.conformal_  # of another model
         self.quantiles_ = np.array(self.quantiles, float) if self.loss == "quantile" else None

@@ -7,10 +7,11 @@ from typing import Any
 
 from .automatic_chain import AutomaticChain
 from .chain_regressor import ChainRegressor
+from .intervals import IntervalMixin
 
 
 @dataclass(eq=False, repr=False)
-class LocallyLinearSVR(AutomaticChain, ChainRegressor):
+class LocallyLinearSVR(AutomaticChain, IntervalMixin, ChainRegressor):
     """Locally linear support vector regression.
 
     Each of ``n_anchors`` anchors has a linear (or quadratic, …) model. The prediction for a row is
@@ -70,6 +71,8 @@ default="squared"
         ``center`` and ``scale`` of the targets.
     quantiles_ : ndarray or None
         The levels, for ``loss="quantile"``.
+    conformal_ : Conformal
+        What ``calibrate`` learned.
     anchors_ : ndarray of shape (n_anchors, width)
     beta_ : float
     coef_ : ndarray of shape (n_anchors, n_columns, p)

@@ -25,6 +25,7 @@ from ..maps.linear import InputMap, MappedInput
 from ..maps.quadratic import QuadraticMap
 from ..maps.transformer import TransformerMap
 from ..model.background import Background
+from ..model.conformal import Conformal, LocalScales
 from ..model.kernel_model import KernelModel
 from ..model.latent_model import LatentModel
 from ..model.local_model import Bias, LocalModel
@@ -45,11 +46,11 @@ _ESTIMATORS = [kind for kind in _PUBLIC if isinstance(kind, type)]
 _PARTS = [
     AdditiveKernelMap, AnchorEpoch, Background, Bias, BiasOnlyMap, BoundTerms, CachedSvms,
     CategoryEncoder,
-    CellSearch, ClustererGate, CodeOn, ConstantGate, DannSvms, DateEncoder, ExactSearch,
+    CellSearch, ClustererGate, CodeOn, Conformal, ConstantGate, DannSvms, DateEncoder, ExactSearch,
     FeatureMap, Gate, InputMap, Kernel, KernelModel, LabelledRows, LandmarkMap, LastFit,
-    LatentModel, LocalModel, LocalSvms, MappedInput, NumberEncoder, OnlineState, PegasosRun,
-    PegasosState, QuadraticMap, QuerySvms, Risk, RowOrigin, SgdState, StackedMap, SvmOptions,
-    TargetScale, TextEncoder, TransformerMap, TreeModel, TreeSearch,
+    LatentModel, LocalModel, LocalScales, LocalSvms, MappedInput, NumberEncoder, OnlineState,
+    PegasosRun, PegasosState, QuadraticMap, QuerySvms, Risk, RowOrigin, SgdState, StackedMap,
+    SvmOptions, TargetScale, TextEncoder, TransformerMap, TreeModel, TreeSearch,
 ]  # fmt: skip
 
 #: What to trust when a model of this library is loaded by skops:

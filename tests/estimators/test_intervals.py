@@ -1,0 +1,72 @@
+"""Tests of hyperlocal.estimators.intervals."""
+
+import numpy as np
+import pytest
+
+from hyperlocal import LocallyLinearSVR
+
+
+def noisy_rows(n_rows, seed):
+    """A wave whose noise grows with the second feature."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0, 2, (n_rows, 2))
+    return X, np.sin(3 * X[:, 0]) + (0.05 + 0.5 * X[:, 1]) * rng.standard_normal(n_rows)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return LocallyLinearSVR(random_state=0).fit(*noisy_rows(1500, 0))
+
+
+@pytest.mark.parametrize("coverage", [0.8, 0.9])
+def test_coverage(model, coverage):
+    """New rows are covered as requested; near each anchor more evenly than by one width for all."""
+    X, y = noisy_rows(40_000, 2)
+    model.calibrate(*noisy_rows(6_000, 1))
+    low, high = model.predict_interval(X, coverage).T
+    inside = (low <= y) & (y <= high)
+    # 4,000 calibration rows: the coverage has a standard error of 0.5 to 0.6 points.
+    assert inside.mean() == pytest.approx(coverage, abs=0.015)
+    nearest = np.argmin(((X[:, None] - model.anchors_) ** 2).sum(axis=2), axis=1)
+    sizes = np.abs(y - model.predict(X))
+    one_width = sizes <= np.quantile(sizes, coverage)
+    worst, worst_of_one = (
+        min(covered[nearest == j].mean() for j in range(len(model.anchors_)))
+        for covered in (inside, one_width)
+    )
+    assert worst > coverage - 0.15
+    assert worst > worst_of_one + 0.05
+
+
+def test_intervals_follow_the_noise(model):
+    """They are wider where the noise is larger."""
+    model.calibrate(*noisy_rows(3_000, 1))
+    quiet, loud = model.predict_interval([[1.0, 0.1], [1.0, 1.9]])
+    assert np.diff(loud) > 2 * np.diff(quiet)
+
+
+def test_several_targets():
+    """Each target has its own interval, in its own units."""
+    X, y = noisy_rows(600, 0)
+    both = np.column_stack([y, 100 * y])
+    model = LocallyLinearSVR(10, C=1.0, random_state=0).fit(X[:300], both[:300])
+    intervals = model.calibrate(X[300:], both[300:]).predict_interval(X)
+    assert intervals.shape == (600, 2, 2)
+    np.testing.assert_allclose(intervals[:, 1], 100 * intervals[:, 0], rtol=1e-6)
+
+
+def test_clear_errors(model):
+    """What is missing is named."""
+    X, y = noisy_rows(100, 0)
+    fresh = LocallyLinearSVR(10, C=1.0, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="calibrate"):
+        fresh.predict_interval(X)
+    with pytest.raises(ValueError, match="coverage"):
+        fresh.calibrate(X, y).predict_interval(X, 1.0)
+    with pytest.raises(ValueError, match="calibrate"):
+        fresh.fit(X, y).predict_interval(X)
+    several = LocallyLinearSVR(
+        10, C=0.1, loss="quantile", quantiles=[0.1, 0.9], random_state=0
+    ).fit(X, y)
+    with pytest.raises(ValueError, match="one prediction per target"):
+        several.calibrate(X, y)
