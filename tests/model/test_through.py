@@ -25,7 +25,8 @@ LAST = [
 STEPS = [
     [StandardScaler()],
     [StandardScaler(), PCA(3)],
-    [PCA(4, whiten=True), Normalizer()],
+    [Normalizer()],
+    [PCA(4, whiten=True)],
     [MEGM(max_iter=3, random_state=0)],
     [RelevanceScaler(random_state=0)],
     [StandardScaler(), Nystroem(gamma=0.2, n_components=30, random_state=0)],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -14,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
-from ..maps.backwards import can_go_back
+from ..maps.backwards import can_go_back, transform
 from ..maps.plain import NotPlain, plain_steps
 from ..runtime.threads import Workers, row_blocks
 from .background import Background, summarize_rows
@@ -153,7 +154,7 @@ class _Chain:
         """The rows before each step, and those that the model takes."""
         levels = [X]
         for step in self.steps:
-            levels.append(step.transform(levels[-1]))
+            levels.append(transform(step, levels[-1]))
         return levels
 
     def predicted(self, model: Any, X: Any) -> np.ndarray | None:
@@ -216,7 +217,9 @@ class _Chain:
     def _paths(self, Z: Any, Z0: Any) -> Paths:
         """The ways in what the model takes."""
         if isinstance(self.last, ExplainedEstimator):
-            return self.last.paths(Z, Z0)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="X does not have valid feature names")
+                return self.last.paths(Z, Z0)
         own = foreign_background(self.last) if Z0 is None else Background.of(Z0)
         with Workers(1) as workers:
             return model_paths(foreign_model(self.last), as_dense(Z), own, workers)
@@ -236,10 +239,10 @@ class _Chain:
             return None
         levels: list[Any] = [None] * first + [rows]
         for step in self.steps[first:]:
-            levels.append(step.transform(levels[-1]))
+            levels.append(transform(step, levels[-1]))
         return levels
 
-    def _named(self, found: Contributions, names: np.ndarray) -> Contributions:
+    def _named(self, found: Contributions, names: Any) -> Contributions:
         self.names = np.asarray(names, dtype=object)
         return found
 
