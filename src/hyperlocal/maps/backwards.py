@@ -155,11 +155,12 @@ def _unit_length_weights(weights: np.ndarray, X: np.ndarray, reference: np.ndarr
     ``1/r − 1/r₀ = −(x + x₀)·(x − x₀) / (r r₀ (r + r₀))``.
     """
     r, r0 = (np.linalg.norm(rows, axis=1) for rows in (X, reference))
-    r0 = np.where(r0 > 0, r0, r)  # zeros stay zeros, whatever their length is taken for
-    r = np.where(r > 0, r, r0)
+    both, has_both = X + reference, (r > 0) & (r0 > 0)
+    # Rows of zeros stay zeros, whatever their length is taken for.
+    r, r0 = np.where(r > 0, r, r0), np.where(r0 > 0, r0, r)
     r, r0 = np.where(r > 0, r, 1), np.where(r0 > 0, r0, 1)
-    both = X + reference
     along = 0.5 * np.einsum("ncd,nd->nc", weights, both) / (r * r0 * (r + r0))[:, None]
+    along *= has_both[:, None]
     return weights * (0.5 * (1 / r + 1 / r0))[:, None, None] - along[..., None] * both[:, None]
 
 
