@@ -31,8 +31,6 @@ class DaskSupervisedAnchorSVC(DaskClassifier):
     ----------
     client, partitioning, n_partitions, epochs_per_round, tol
         As in :class:`DaskLocallyLinearSVC`.
-    C : float, default=3.0
-        Weight of the losses; a number, because a search would need all rows several times.
     max_iter : int, default=500
         The most rounds; fewer than epochs elsewhere, because a round has several epochs.
     anchor_rounds : int, default=4
@@ -66,6 +64,19 @@ n_partitions_, n_restarts_, bytes_per_round_, n_features_in_, feature_names_in_
     See Also
     --------
     hyperlocal.SupervisedAnchorSVC : The same on one machine.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from sklearn.datasets import make_moons
+    >>> from hyperlocal.dask import DaskSupervisedAnchorSVC
+    >>> X, y = make_moons(1000, noise=0.1, random_state=0)
+    >>> X, y = da.from_array(X, chunks=(500, 2)), da.from_array(y, chunks=500)
+    >>> with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0"):
+    ...     model = DaskSupervisedAnchorSVC(n_anchors=4, random_state=0).fit(X, y)
+    ...     bool(model.score(X, y) > 0.98)
+    True
     """
 
     _local_class = SupervisedAnchorSVC

@@ -88,8 +88,8 @@ def choose(
     by_newton : bool
         Whether the final solver takes Newton's steps where C is large; the evaluated ones then do.
     """
-    data = _sample(data, most_rows, rng)
-    folds = _held_out_rows(data.target, rng)
+    data = sample(data, most_rows, rng)
+    folds = held_out_rows(data, rng)
     if not folds:
         return Choice(candidates[0], DEFAULT_COST)
     costs = np.array(COSTS) * (FACTOR_FOR_LOG_LOSS if training.loss == "log" else 1.0)
@@ -105,15 +105,15 @@ def choose(
             _Path(settings, training, data, held, seed, workers, newton_after) for held in folds
         ]
         C, values = _best_cost(paths, costs)
-        if np.isinf(least).any() or (np.isfinite(values).all() and _is_less(values, least)):
+        if np.isinf(least).any() or (np.isfinite(values).all() and is_less(values, least)):
             chosen, least = Choice(settings, C), values
     return chosen
 
 
-def _is_less(values: np.ndarray, others: np.ndarray) -> bool:
-    """Whether the mean is less by more than the standard error of the difference."""
+def is_less(values: np.ndarray, others: np.ndarray, n_errors: float = 1.0) -> bool:
+    """Whether the mean is less by more than some standard errors of the difference."""
     gains = others - values
-    return float(gains.mean()) > float(gains.std(ddof=1) / np.sqrt(len(gains)))
+    return float(gains.mean()) > n_errors * float(gains.std(ddof=1) / np.sqrt(len(gains)))
 
 
 def _best_cost(paths: list[_Path], costs: np.ndarray) -> tuple[float, np.ndarray]:
@@ -215,7 +215,8 @@ def row_criteria(scores: np.ndarray, target: np.ndarray, sample_weight: np.ndarr
     return weights * ((predicted_codes(scores) != target) + log_losses(best.x))
 
 
-def _sample(data: LabelledRows, most_rows: int, rng: np.random.Generator) -> LabelledRows:
+def sample(data: LabelledRows, most_rows: int, rng: np.random.Generator) -> LabelledRows:
+    """At most so many random rows, which represent all."""
     n_rows = data.X.shape[0]
     if n_rows <= most_rows:
         return data
@@ -223,11 +224,12 @@ def _sample(data: LabelledRows, most_rows: int, rng: np.random.Generator) -> Lab
     return replace(sample, population=data.n_represented)
 
 
-def _held_out_rows(target: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
+def held_out_rows(data: LabelledRows, rng: np.random.Generator) -> list[np.ndarray]:
     """Which rows each evaluated fold holds out; none where the rows are too few.
 
     Each class keeps a row to train on.
     """
+    target = data.strata
     if len(target) < FEWEST_ROWS:
         return []
     fold = deal_folds(target, N_FOLDS, rng)

@@ -161,10 +161,7 @@ class Descent:
         shape = (lifted.n_rows, problem.n_columns)
         self.n_groups = 1 if problem.crammer_singer else problem.n_columns
         self.squared_norms = lifted.squared_norms()
-        self.core = _core.dual_problem(
-            lifted.core, problem.target, problem.costs, self.squared_norms,
-            problem.n_columns, problem.core_loss, problem.crammer_singer,
-        )  # fmt: skip
+        self.core = problem.core_dual(self.squared_norms)
         shared = may_share and worth_parts(problem)
         self.parts = Parts(problem, self.squared_norms, rng) if shared else None
         self.in_parts = False  # whether the parts have later variables than ``alpha``
@@ -349,8 +346,7 @@ class Descent:
         """The variables moved to where they are allowed to be."""
         if self.problem.crammer_singer:
             return self._feasible_joint(alpha)
-        upper = np.inf if self.problem.loss == "squared_hinge" else self.problem.costs[:, None]
-        return np.clip(alpha, 0, upper).astype(self.alpha.dtype, order="C")
+        return np.clip(alpha, *self.problem.bounds).astype(self.alpha.dtype, order="C")
 
     def _feasible_joint(self, alpha: np.ndarray) -> np.ndarray:
         """Crammer–Singer's variables made feasible: rivals at most 0, sums 0, ``a_y ≤ C``."""

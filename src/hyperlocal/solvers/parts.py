@@ -14,7 +14,7 @@ threads.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -254,7 +254,4 @@ class Parts:
             lifted.rows, codes, lifted.n_anchors, lifted.bias, False, lifted.workers,
             is_dense=lifted.is_dense, offset=lifted.offset * root,
         )  # fmt: skip
-        self._core = _core.dual_problem(
-            self._lifted.core, problem.target, problem.costs, self._norms,
-            problem.n_columns, problem.core_loss, problem.crammer_singer,
-        )  # fmt: skip
+        self._core = replace(problem, lifted=self._lifted).core_dual(self._norms)
