@@ -112,15 +112,17 @@ def rows_of(name: str, most_rows: int) -> tuple[Any, np.ndarray]:
     X, y = data.X_train, data.y_train
     if data.X_test is not None:
         X, y = np.concatenate([X, data.X_test]), np.concatenate([y, data.y_test])
-    _, y, counts = np.unique(y.astype(str), return_inverse=True, return_counts=True)
-    kept = counts[y] >= FEWEST_ROWS_PER_CLASS
-    if len(y) > most_rows:
-        share = train_test_split(
-            np.flatnonzero(kept), train_size=most_rows, stratify=y[kept], random_state=0
-        )
-        kept = np.zeros(len(y), bool)
-        kept[share[0]] = True
+    kept = _frequent(y, np.arange(len(y)))
+    if len(kept) > most_rows:
+        kept, _ = train_test_split(kept, train_size=most_rows, stratify=y[kept], random_state=0)
+        kept = _frequent(y, kept)
     return X[kept], np.unique(y[kept], return_inverse=True)[1]
+
+
+def _frequent(y: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The rows whose label is not rare among them."""
+    _, codes, counts = np.unique(y[rows], return_inverse=True, return_counts=True)
+    return rows[counts[codes] >= FEWEST_ROWS_PER_CLASS]
 
 
 def folds_of(name: str, most_rows: int) -> Iterator[tuple[np.ndarray, ...]]:

@@ -85,7 +85,9 @@ def fit_to_stream(
         n_wanted = rows_to_sample(settings.n_anchors, sample_rows)
         sample = _sample(rows, n_wanted, other_rng)
         if candidates:
-            choice = choose(candidates, training, sample, rng, workers)
+            # Blocks have no Newton's steps, so that a large C takes more epochs than in memory.
+            epochs_only = replace(training, newton=False)
+            choice = choose(candidates, epochs_only, sample, rng, workers)
             settings, training = choice.settings, replace(training, C=choice.C)
         chain = settings.fit(sample, rng, workers)
         problem = stack.enter_context(StoredProblem(chain, training, rows, block_rows, workers))

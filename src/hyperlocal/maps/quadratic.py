@@ -10,7 +10,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from ..data.rows import core_rows, quadratic_width, take_rows
 from .base import FeatureMap
-from .plain import Step, product
+from .plain import Step, product, scaling
 
 ROWS_FOR_PRINCIPAL_AXES = 20_000
 WIDEST_COVARIANCE = 1_500
@@ -25,6 +25,11 @@ class QuadraticMap(FeatureMap):
     ----------
     n_axes : int or None
         Products are taken of that many principal components of the rows instead of the features.
+    keep_features : bool
+        With principal components: the centered features themselves stay beside them, without
+        products, so that the map has all that a linear model has.
+    least_share : float
+        Principal components of a smaller share of the variance are left out.
     rescale : bool
         Rows are first divided by the root of their mean squared length, and multiplied by
         ``√(N/1000)`` between 1 and 4. Without this, products outweigh the features themselves, the
@@ -33,17 +38,30 @@ class QuadraticMap(FeatureMap):
         N where the map is fitted on a sample.
     """
 
-    def __init__(self, n_axes: int | None = None, rescale: bool = False, n_rows: int | None = None):
+    def __init__(
+        self,
+        n_axes: int | None = None,
+        rescale: bool = False,
+        n_rows: int | None = None,
+        keep_features: bool = False,
+        least_share: float = 0.0,
+    ):
         self.n_axes = n_axes
+        self.keep_features = keep_features
+        self.least_share = least_share
         self.rescale = rescale
         self.n_rows = n_rows
 
     def fit(self, X: Any, y: Any, sample_weight: np.ndarray, rng: np.random.Generator) -> Any:
         """Find the principal axes and the scale, if wanted, on a sample of rows."""
         super().fit(X, y, sample_weight, rng)
-        self.mean, self.axes, self.scale = None, None, X.dtype.type(1)
+        self.mean: Any = None
+        self.axes: Any = None
+        self.scale = X.dtype.type(1)
         if self.n_axes is not None:
-            self.mean, self.axes = principal_axes(X, sample_weight, self.n_axes, rng)
+            self.mean, self.axes = principal_axes(
+                X, sample_weight, self.n_axes, rng, least_share=self.least_share
+            )
         if self.rescale:
             length = self._mean_squared_length(X, sample_weight, rng)
             curvature = np.clip(np.sqrt((self.n_rows or X.shape[0]) / 1000), 1, 4)
@@ -54,24 +72,41 @@ class QuadraticMap(FeatureMap):
         self, X: Any, sample_weight: np.ndarray, rng: np.random.Generator
     ) -> float:
         sample, weights = _sample_rows(X, sample_weight, rng)
-        z = self.stored(sample)
+        z = self._paired(sample)
         return float(np.average(np.einsum("ij,ij->i", z, z).astype(np.float64), weights=weights))
 
     @property
     def n_features_out(self) -> int:
         """Features, squares and products."""
-        n_inputs = self.n_features_in if self.axes is None else len(self.axes)
-        return quadratic_width(n_inputs)
+        n_rest = self.n_features_in if self._keeps_features else 0
+        return quadratic_width(self._n_paired + n_rest, self._n_paired)
+
+    @property
+    def _n_paired(self) -> int:
+        """The number of features or components of which products are taken."""
+        return self.n_features_in if self.axes is None else len(self.axes)
+
+    @property
+    def _keeps_features(self) -> bool:
+        return self.keep_features and self.axes is not None
+
+    def _paired(self, X: Any) -> Any:
+        if self.axes is None:
+            return X
+        return np.ascontiguousarray(X @ self.axes.T - self.mean @ self.axes.T)
 
     def stored(self, X: Any) -> Any:
-        """The rows, or their principal components."""
-        if self.axes is not None:
-            X = np.ascontiguousarray(X @ self.axes.T - self.mean @ self.axes.T)
-        return X
+        """The rows, or their principal components, beside them the features if these are kept."""
+        components = self._paired(X)
+        if not self._keeps_features:
+            return components
+        centered = (X.toarray() if sp.issparse(X) else X) - self.mean
+        return np.hstack([components, centered])
 
     def rows(self, stored: Any) -> Any:
         """Rows that are expanded as they are read."""
-        return core_rows(stored, quadratic=True, scale=float(self.scale))
+        n_paired = None if sp.issparse(stored) else self._n_paired
+        return core_rows(stored, quadratic=True, scale=float(self.scale), n_paired=n_paired)
 
     def mapped(self, X: Any) -> Any:
         """φ(x) written out."""
@@ -85,31 +120,39 @@ class QuadraticMap(FeatureMap):
         The weight of feature i is its linear weight plus row i of the matrix times x, so that the
         weights times x still sum to the score.
         """
-        z = self.stored(X)
+        z = self._paired(X)
         if sp.issparse(z):
             z = z.toarray()
         z = z * self.scale
         n = z.shape[1]
-        linear, products = coef[..., :n] * coef.dtype.type(np.sqrt(2)), coef[..., n:]
+        n_rest = self.n_features_in if self._keeps_features else 0
+        root = coef.dtype.type(np.sqrt(2))
+        linear, rest, products = np.split(coef, [n, n + n_rest], axis=-1)
         matrix = np.zeros((*coef.shape[:2], n, n), coef.dtype)
         upper, lower = np.triu_indices(n)
         # An off-diagonal product has weight √2 w: half of it goes to each of its two features.
         half = np.where(upper == lower, 1.0, np.sqrt(0.5)).astype(coef.dtype)
         matrix[..., upper, lower] = products * half
         matrix[..., lower, upper] = products * half
-        local = (linear + np.einsum("ncij,nj->nci", matrix, z)) * self.scale
+        local = (root * linear + np.einsum("ncij,nj->nci", matrix, z)) * self.scale
         if self.axes is None:
             return local, 0
-        return local @ self.axes, -(local @ (self.axes @ self.mean))
+        local = local @ self.axes
+        if self._keeps_features:
+            local += root * self.scale * rest
+        return local, -(local @ self.mean)
 
     def plain(self) -> list[Step]:
         """Principal components, if there are any, then products of pairs."""
-        n_inputs = self.n_features_in if self.axes is None else len(self.axes)
-        upper, lower = np.triu_indices(n_inputs)
+        upper, lower = np.triu_indices(self._n_paired)
         quadratic = Step("quadratic", {"factor": float(self.scale), "upper": upper, "lower": lower})
         if self.axes is None:
             return [quadratic]
-        return [product(self.axes.T, -(self.mean @ self.axes.T)), quadratic]
+        components = product(self.axes.T, -(self.mean @ self.axes.T))
+        if not self._keeps_features:
+            return [components, quadratic]
+        features = scaling(np.ones(self.n_features_in), -self.mean)
+        return [Step("beside", {"branches": [[components], [features]]}), quadratic]
 
 
 def _sample_rows(
@@ -132,12 +175,14 @@ def principal_axes(
     *,
     most_rows: int = ROWS_FOR_PRINCIPAL_AXES,
     widest_covariance: int = WIDEST_COVARIANCE,
+    least_share: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean and leading axes of weighted rows, ``(d,)`` and ``(n_axes, d)``.
 
     Sparse rows are not centered, to stay sparse: their mean is taken as zero. Beyond ``most_rows``
     a random sample is taken; beyond ``widest_covariance`` features axes come from a randomized
-    decomposition.
+    decomposition. Axes along which rows have less than ``least_share`` of their variance are left
+    out.
     """
     X, sample_weight = _sample_rows(X, sample_weight, rng, most_rows)
     weights = (sample_weight / sample_weight.sum()).astype(X.dtype)
@@ -159,8 +204,11 @@ def principal_axes(
         _, deviations, axes = randomized_svd(scaled, n_axes, random_state=seed)
         variances = deviations**2
     # Directions in which the rows do not vary would be arbitrary.
-    rounding = X.shape[1] * np.finfo(X.dtype).eps * variances[0]
-    axes = axes[: max(1, np.count_nonzero(variances > rounding))]
+    least = X.shape[1] * np.finfo(X.dtype).eps * variances[0]
+    if least_share:
+        squares = scaled.multiply(scaled) if sp.issparse(scaled) else scaled * scaled
+        least = max(least, least_share * float(squares.sum()))
+    axes = axes[: max(1, np.count_nonzero(variances > least))]
     # A fixed sign: the largest entry of each axis is positive.
     largest = np.abs(axes).argmax(axis=1)
     axes = axes * np.sign(axes[np.arange(len(axes)), largest])[:, None]

@@ -22,6 +22,7 @@ from ..gates.anchors import choose_anchors
 from ..gates.code_on import CodeOn, check_code_on
 from ..gates.codes import Codes
 from ..gates.gate import ConstantGate, Gate, check_gate, fit_gate
+from ..gates.levels import LevelsGate, level_sizes
 from ..maps.base import FeatureMap
 from ..maps.named import check_feature_map, make_feature_map
 from ..maps.plain import Step
@@ -280,7 +281,7 @@ class ChainSettings:
 
     Attributes
     ----------
-    n_anchors : int or "auto"
+    n_anchors : int, sequence of int, "auto" or "levels"
     n_neighbors : int
     coding : str
     beta : float or "auto"
@@ -332,12 +333,15 @@ class ChainSettings:
         feature_map = feature_map.fit(data.X, labels, weights, rng)
         code_on = CodeOn(self.code_on).fit(data.X, labels)
         space = code_on.transform(data.X, feature_map)
-        anchors = choose_anchors(
-            space, weights, self.anchors, self.n_anchors, rng, workers, n_rows=n_rows
-        )
-        gate = fit_gate(
-            space, weights, anchors, self.n_neighbors, self.coding, self.beta, rng, workers
-        )
+        coding = (self.n_neighbors, self.coding, self.beta, rng, workers)
+        levels = []
+        for n_anchors, default in level_sizes(self.n_anchors):
+            anchors = choose_anchors(
+                space, weights, self.anchors, n_anchors, rng, workers, default=default,
+                n_rows=n_rows,
+            )  # fmt: skip
+            levels.append(fit_gate(space, weights, anchors, *coding))
+        gate = levels[0] if len(levels) == 1 else LevelsGate.of(levels)
         return self.relifted(LocalModel(feature_map, code_on, gate))
 
     def relifted(self, model: LocalModel) -> LocalModel:

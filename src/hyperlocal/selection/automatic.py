@@ -1,9 +1,10 @@
-"""``C="auto"``: the weight of the losses, and whether one linear model is better, on held-out rows.
+"""``C="auto"``: the weight of the losses, and how rich the model is, on held-out rows.
 
-Noisy data need a small C and few local models, clean data a large C: no constant suits both. So a
-path of increasing C is trained on a part of the rows, each solve from the dual variables of the
-last, and evaluated on the others. The path goes by decades, until one is worse than the last; then
-the values half a decade beside the best one are tried.
+Noisy data need a small C and few local models, clean data a large C and many: no constants suit
+both. So candidates, from simple to rich, are trained on a part of the rows for several C, each
+solve from the dual variables of the last, and evaluated on the others. The first candidates' C go
+by decades, until one is worse than the last; then the values half a decade beside the best one are
+tried. Later candidates, which take more time, start from the C of the one before.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from ..data.labelled import LabelledRows, part_of
+from ..data.rows import core_rows
 from ..data.splits import deal_folds
+from ..gates.gate import ConstantGate
 from ..model.lifting import LiftedRows
 from ..model.local_model import ChainSettings, LocalModel
 from ..model.multiclass import joined_columns, predicted_codes
 from ..runtime.threads import Workers
+from ..solvers.newton import MOST_NUMBERS, written_out
 from ..solvers.training import Training
 
 # The log loss is flatter near zero than the hinge losses, and needs ten times as much.
@@ -34,9 +38,17 @@ FEWEST_ROWS = 20
 MOST_ROWS = 20_000
 N_FOLDS = 5
 ENOUGH_HELD_OUT_ROWS = 1_000
-# Solves stop at a larger gap than the final one, and a path where they take many epochs.
+# Candidates whose C are tried by decades: a linear and a quadratic model take little time.
+N_SIMPLE = 2
+# Richer candidates are not tried after so many in a row that are not better; one is given up at its
+# first C if it is worse by so many standard errors.
+MOST_IN_VAIN = 2
+N_ERRORS_TO_GIVE_UP = 2.0
+# Solves stop at a larger gap than the final one, or after so many epochs. No larger C is tried
+# then, and this one counts if the gap is not much larger: all rows would take too many epochs.
 PATH_TOL = 1e-2
 MOST_EPOCHS = 50
+LARGEST_GAP = 5e-2
 
 
 @dataclass(frozen=True)
@@ -86,52 +98,87 @@ def choose(
     folds = _held_out_rows(data.target, rng)
     if not folds:
         return Choice(candidates[0], DEFAULT_COST)
-    costs = np.array(COSTS) * (FACTOR_FOR_LOG_LOSS if training.loss == "log" else 1.0)
+    factor = FACTOR_FOR_LOG_LOSS if training.loss == "log" else 1.0
     seed = int(rng.integers(2**63))
     training = replace(
         training, solver="dual", tol=max(PATH_TOL, training.tol),
         max_iter=min(MOST_EPOCHS, training.max_iter),
+        newton=training.newton and training.solver == "dual",
     )  # fmt: skip
-    chosen, least = Choice(candidates[0], DEFAULT_COST), np.array([np.inf])
-    for settings in candidates:
+    best: _Trials | None = None
+    last: _Trials | None = None
+    n_in_vain = 0
+    for number, settings in enumerate(candidates):
         paths = [_Path(settings, training, data, held, seed, workers) for held in folds]
-        C, values = _best_cost(paths, costs)
-        if not np.isfinite(least).all() or _is_less(values, least):
-            chosen, least = Choice(settings, C), values
-    return chosen
-
-
-def _is_less(values: np.ndarray, others: np.ndarray) -> bool:
-    """Whether the mean is less by more than the standard error of the difference."""
-    gains = others - values
-    return float(gains.mean()) > float(gains.std(ddof=1) / np.sqrt(len(gains)))
-
-
-def _best_cost(paths: list[_Path], costs: np.ndarray) -> tuple[float, np.ndarray]:
-    """The best C, and the criterion of each held-out row."""
-    tried: list[tuple[float, float, np.ndarray]] = []
-
-    def advance(C: float) -> bool:
-        easy = [path.advance(C) for path in paths]
-        parts = [(path.scores, path.target, path.sample_weight) for path in paths]
-        values = row_criteria(*map(np.concatenate, zip(*parts, strict=True)))
-        # A C that takes many epochs here would take too many for all rows.
-        if all(easy) or not tried:
-            tried.append((float(values.mean()), C, values))
-        return all(easy)
-
-    for C in costs:
-        if not advance(float(C)) or tried[-1][0] > min(tried, key=_mean)[0]:
+        trials = _Trials(settings, paths)
+        if last is None or number < N_SIMPLE:
+            trials.by_decades([cost * factor for cost in COSTS])
+        else:
+            trials.climb(last.C, best)
+        last = trials
+        if best is None or _is_less(trials.values, best.values):
+            best, n_in_vain = trials, 0
+        else:
+            n_in_vain += 1
+        if n_in_vain == MOST_IN_VAIN:
             break
-    best = min(tried, key=_mean)[1]
-    for C in (best / HALF_A_DECADE, best * HALF_A_DECADE):
-        advance(C)
-    _, C, values = min(tried, key=_mean)
-    return C, values
+    assert best is not None
+    return Choice(best.settings, best.C)
 
 
-def _mean(one: tuple[float, float, np.ndarray]) -> float:
-    return one[0]
+def _is_less(values: np.ndarray, others: np.ndarray, n_errors: float = 1.0) -> bool:
+    """Whether the mean is less by more than so many standard errors of the difference."""
+    gains = others - values
+    return float(gains.mean()) > n_errors * float(gains.std(ddof=1) / np.sqrt(len(gains)))
+
+
+class _Trials:
+    """One candidate at several C.
+
+    Attributes
+    ----------
+    settings : ChainSettings
+    C : float
+        The best so far.
+    values : ndarray of shape (n_held_out,)
+        Its criterion of each held-out row.
+    """
+
+    def __init__(self, settings: ChainSettings, paths: list[_Path]):
+        self.settings, self.paths = settings, paths
+        self.C, self.values = DEFAULT_COST, np.array([np.inf])
+
+    def at(self, C: float) -> tuple[bool, bool]:
+        """Try another C: whether it is the best so far, and whether it took few epochs."""
+        gap = max(path.advance(C) for path in self.paths)
+        parts = [(path.scores, path.target, path.sample_weight) for path in self.paths]
+        values = row_criteria(*map(np.concatenate, zip(*parts, strict=True)))
+        is_solved = gap <= LARGEST_GAP or not np.isfinite(self.values).all()
+        is_best = is_solved and bool(values.mean() < self.values.mean())
+        if is_best:
+            self.C, self.values = C, values
+        return is_best, gap <= self.paths[0].training.tol
+
+    def by_decades(self, costs: Sequence[float]) -> None:
+        """Try increasing C; beyond one that takes many epochs, all rows would take too many."""
+        for C in costs:
+            if self.at(C) != (True, True):
+                break
+        for C in (self.C / HALF_A_DECADE, self.C * HALF_A_DECADE):
+            self.at(C)
+
+    def climb(self, start: float, to_beat: _Trials | None) -> None:
+        """Go up or down from a C while that is better; end at once where it is much worse."""
+        _, is_easy = self.at(start)
+        if to_beat is not None and _is_less(to_beat.values, self.values, N_ERRORS_TO_GIVE_UP):
+            return
+        for step in (HALF_A_DECADE, 1 / HALF_A_DECADE):
+            is_better = is_easy or step < 1
+            while is_better:
+                is_better, is_easy = self.at(self.C * step)
+                is_better &= is_easy or step < 1
+            if start != self.C:
+                break
 
 
 class _Path:
@@ -148,17 +195,22 @@ class _Path:
     ):
         self.training = training
         self.rng = np.random.default_rng(seed)
-        self.rows = replace(part_of(data, np.flatnonzero(~held)), population=data.n_represented)
+        kept = np.flatnonzero(~held)
+        self.rows = replace(part_of(data, kept), population=data.n_represented)
         test = part_of(data, np.flatnonzero(held))
         self.target, self.sample_weight = test.target, test.sample_weight
         self.chain: LocalModel = settings.fit(self.rows, self.rng, workers)
-        self.lifted: LiftedRows = self.chain.lift(self.rows.X, workers)
-        self.test_rows: LiftedRows = self.chain.lift(test.X, workers)
+        lifted = self.chain.lift(data.X, workers)
+        self.lifted, self.test_rows = (
+            _in_basis(lifted, [kept, np.flatnonzero(held)])
+            if _is_wide(lifted)
+            else (self.chain.lift(part.X, workers) for part in (self.rows, test))
+        )
         self.alpha: np.ndarray | None = None
         self.scores = np.zeros(0)
 
-    def advance(self, C: float) -> bool:
-        """Solve for the next C; whether that took fewer epochs than allowed."""
+    def advance(self, C: float) -> float:
+        """Solve for the next C, as far as the epochs go; the relative duality gap."""
         problem = self.chain.problem(
             self.rows, C, self.training.loss, joint=self.training.joint, lifted=self.lifted
         )
@@ -166,7 +218,25 @@ class _Path:
         self.alpha = result.alpha
         scores = self.test_rows.scores(result.weights)
         self.scores = joined_columns(scores, len(self.rows.classes))
-        return result.converged
+        return result.duality_gap / max(result.objective, np.finfo(float).tiny)
+
+
+def _is_wide(lifted: LiftedRows) -> bool:
+    """Whether a visit of a lifted row takes longer than one of a row of as many numbers as rows."""
+    n_rows, width = lifted.n_rows, lifted.width + 1
+    return lifted.n_neighbors * width > n_rows and n_rows * max(width, n_rows) < MOST_NUMBERS
+
+
+def _in_basis(lifted: LiftedRows, parts: Sequence[np.ndarray]) -> tuple[LiftedRows, ...]:
+    """Parts of the rows as coordinates in a basis of what all of them span."""
+    coordinates = written_out(lifted).astype(lifted.dtype)
+
+    def lift(rows: np.ndarray) -> LiftedRows:
+        own = coordinates[rows]
+        codes = ConstantGate().encode(own, lifted.workers)
+        return LiftedRows(core_rows(own), codes, 1, 0.0, False, lifted.workers)
+
+    return tuple(map(lift, parts))
 
 
 def row_criteria(scores: np.ndarray, target: np.ndarray, sample_weight: np.ndarray) -> np.ndarray:

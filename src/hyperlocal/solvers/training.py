@@ -36,6 +36,8 @@ class Training:
     max_iter : int
     penalize_intercept : bool
         Whether "sgd" penalizes intercepts, as the other solvers do.
+    newton : bool
+        Whether "dual" takes Newton's steps where these are faster.
     """
 
     C: float
@@ -45,6 +47,7 @@ class Training:
     tol: float = 1e-3
     max_iter: int = 1000
     penalize_intercept: bool = False
+    newton: bool = True
 
     @property
     def joint(self) -> bool:
@@ -89,7 +92,8 @@ class Training:
             return sgd.solve(
                 problem, start=weights, penalize_intercept=self.penalize_intercept, **options
             )
-        return dual.solve(problem, alpha=alpha, **options)
+        newton_after = None if self.newton else np.inf
+        return dual.solve(problem, alpha=alpha, newton_after=newton_after, **options)
 
     def advice(self, result: SolverResult) -> str:
         """The warning for a result that did not converge."""
