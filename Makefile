@@ -1,4 +1,5 @@
-# The two commands of the README: `make compare` and `make test`. Both work from a fresh clone.
+# The two commands of the README: `make compare` and `make test`. Both work from a fresh clone. The
+# workflows in .github call targets of this file and nothing else.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -6,7 +7,8 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --config-settings=cmake.define.HYPERLOCAL_WERROR=ON
 SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src cpp -type f -not -name '*.pyc')
 
-.PHONY: compare test test-data sanitize stub docs lint format clean
+.PHONY: compare test test-data test-lowest test-nightly test-free-threaded test-wheel sanitize stub \
+  docs lint format clean
 
 compare: $(VENV)/.installed
 	$(BIN)/hyperlocal compare
@@ -21,6 +23,49 @@ test: $(VENV)/.installed-test
 # The real benchmark sets, in the folder that HYPERLOCAL_DATA names.
 test-data: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -q -m data tests
+
+# The lowest versions that pyproject.toml allows of each package, on the lowest Python. What they
+# need themselves is new and may warn of their age.
+LOWEST := $(VENV)-lowest
+test-lowest:
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet uv
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct '.[test]'
+	$(LOWEST)/bin/python -m pytest -n 2 -q tests -W ignore::DeprecationWarning -W ignore::FutureWarning
+
+# The next scikit-learn, built from its repository or taken from where SKLEARN says.
+NIGHTLY := $(VENV)-nightly
+SKLEARN ?= git+https://github.com/scikit-learn/scikit-learn
+test-nightly:
+	$(PYTHON) -m venv $(NIGHTLY)
+	$(NIGHTLY)/bin/python -m pip install --quiet '.[test]'
+	$(NIGHTLY)/bin/python -m pip install --quiet --upgrade --pre '$(SKLEARN)'
+	$(NIGHTLY)/bin/python -m pytest -n 2 -q tests
+
+# Python without a global lock (PYTHON names one, such as python3.14t): what the library needs and
+# the extras that have builds for it; a module that needs the lock would be an error.
+FREE := $(VENV)-free-threaded
+test-free-threaded:
+	$(PYTHON) -m venv $(FREE)
+	$(FREE)/bin/python -m pip install --quiet '.[plot,skops]' hypothesis pandas pytest pytest-xdist
+	PYTHON_GIL=0 $(FREE)/bin/python -m pytest -n 2 -q $(FREE_TESTS)
+FREE_TESTS = $(KERNEL_TESTS) tests/estimators tests/solvers tests/gates tests/maps tests/neighbors \
+  tests/model
+
+# Source archive and wheel as they would be published. The wheel is installed where no compiler is
+# found, and the tests that need nothing but what it contains are run on it.
+WHEEL := $(VENV)-wheel
+WHEEL_TESTS := tests/test_core.py tests/test_kept_models.py tests/estimators tests/solvers tests/export
+test-wheel:
+	rm -rf dist $(WHEEL)
+	$(PYTHON) -m venv $(WHEEL)
+	$(WHEEL)/bin/python -m pip install --quiet build twine
+	$(WHEEL)/bin/python -m build --outdir dist .
+	$(WHEEL)/bin/python -m twine check --strict dist/*
+	PATH=$(CURDIR)/$(WHEEL)/bin $(WHEEL)/bin/python -m pip install --quiet --only-binary :all: \
+	  "$$(echo dist/*.whl)[test]"
+	$(WHEEL)/bin/python -m pytest -n 2 -q $(WHEEL_TESTS)
+	ls -l dist
 
 # The kernels' tests and the fuzz of the bindings under AddressSanitizer and UBSan: a build of its
 # own of the portable module, in build/sanitize, with asserts. Python itself is not instrumented:
@@ -77,4 +122,4 @@ $(VENV)/.installed-dev: $(BIN)/python $(SOURCES)
 	touch $@ $(VENV)/.installed $(VENV)/.installed-test
 
 clean:
-	rm -rf $(VENV) build docs/_build docs/api docs/gallery docs/results
+	rm -rf $(VENV) $(LOWEST) $(NIGHTLY) $(FREE) $(WHEEL) build dist docs/_build docs/api docs/gallery docs/results

@@ -6,6 +6,9 @@
 // A visit to a row updates all its columns, so φ is fetched once. Columns are independent: any
 // split of them over threads gives the same bits.
 //
+// Regression. The same with values y_ic, margins w_c·z_i − y_ic, w_c = Σ_i α_ic z_i, and a loss of
+// residuals for each column (Ho and Lin 2012).
+//
 // Crammer–Singer. min ½‖W‖² + Σ_i C_i ℓ(w_y·z_i − max_{r≠y} w_r·z_i), ℓ a hinge loss.
 // Dual variables a_ir with Σ_r a_ir = 0, a_ir ≤ 0 for r ≠ y_i (and a_iy ≤ C_i for hinge),
 // W_r = Σ_i a_ir z_i; a row's variables are optimized together (Keerthi et al. 2008).
@@ -23,7 +26,35 @@
 
 namespace hyperlocal {
 
-// What is given. `target[i]` is the column in which row i is positive, or −1 for none.
+// Labels ±1 per row and column: `target[i]` is the column in which row i is positive, or −1 for
+// none.
+template <class T>
+struct ClassTargets {
+  const Column* target;
+  Loss loss;
+
+  T sign(Index row, Index column) const { return target[row] == column ? 1 : -1; }
+  double margin(Index row, Index column, T score) const {
+    return double(sign(row, column)) * double(score);
+  }
+  Loss column_loss(Index) const { return loss; }
+};
+
+// Values per row and column.
+template <class T>
+struct ValueTargets {
+  const T* values;             // N × c
+  const ResidualLoss* losses;  // c
+  Index n_columns;
+
+  T sign(Index, Index) const { return 1; }
+  double margin(Index row, Index column, T score) const {
+    return double(score) - double(values[row * n_columns + column]);
+  }
+  const ResidualLoss& column_loss(Index column) const { return losses[column]; }
+};
+
+// What is given: a class per row, or values and losses (`target` is null then).
 template <class T>
 struct DualProblem {
   const Lifted<T>& lifted;
@@ -33,6 +64,12 @@ struct DualProblem {
   Index n_columns;
   Loss loss;
   bool crammer_singer;
+  const T* values = nullptr;
+  const ResidualLoss* residual_losses = nullptr;
+
+  bool is_regression() const { return values != nullptr; }
+  ClassTargets<T> classes() const { return {target, loss}; }
+  ValueTargets<T> valued() const { return {values, residual_losses, n_columns}; }
 
   // Columns that are optimized together share a report and bounds.
   Index n_groups() const { return crammer_singer ? 1 : n_columns; }
@@ -75,6 +112,13 @@ struct ShrinkBounds {
     if (alpha <= 0) return gradient > above;
     return loss == Loss::hinge && alpha >= cost && gradient < below;
   }
+
+  // Within the tube at zero, or beyond it at a bound.
+  bool exclude(const ResidualLoss& loss, double alpha, double cost, double gradient) const {
+    if (alpha == 0) return gradient + loss.epsilon > above && gradient - loss.epsilon < below;
+    if (loss.at_lower(alpha, cost)) return gradient - loss.epsilon > above;
+    return loss.at_upper(alpha, cost) && gradient + loss.epsilon < below;
+  }
 };
 
 // What changes, and the bounds of each group of columns.
@@ -94,7 +138,10 @@ struct DualState {
     problem.lifted.prefetch_row(row);
     prefetch(alpha + row * problem.n_columns);
     prefetch(active + row * problem.n_columns);
-    prefetch(problem.target + row);
+    if (problem.is_regression())
+      prefetch(problem.values + row * problem.n_columns);
+    else
+      prefetch(problem.target + row);
     prefetch(problem.costs + row);
     prefetch(problem.squared_norms + row);
   }
@@ -108,14 +155,31 @@ inline double projected_gradient(Loss loss, double alpha, double cost, double gr
   return gradient;
 }
 
+inline double projected_gradient(const ResidualLoss& loss, double alpha, double cost,
+                                 double gradient) {
+  const double growing = gradient + loss.epsilon, falling = gradient - loss.epsilon;
+  if (alpha == 0) return growing < 0 ? growing : std::max(falling, 0.0);
+  if (loss.at_lower(alpha, cost)) return std::min(falling, 0.0);
+  if (loss.at_upper(alpha, cost)) return std::max(growing, 0.0);
+  return alpha > 0 ? growing : falling;
+}
+
+// Whether variables can rest at a bound, or at the corner of ε|α|.
+inline bool has_bounds(Loss loss) {
+  return loss != Loss::log;
+}
+inline bool has_bounds(const ResidualLoss&) {
+  return true;
+}
+
 // The best value of one variable, given its row's margin; reports the gap and the gradient, and
 // switches the variable off where it is beyond the bounds.
-template <class T>
-HYPERLOCAL_INLINE T next_alpha(Loss loss, T alpha, double margin, double q, double cost,
+template <class T, class AnyLoss>
+HYPERLOCAL_INLINE T next_alpha(const AnyLoss& loss, T alpha, double margin, double q, double cost,
                                const ShrinkBounds& bounds, std::uint8_t& active,
                                ColumnReport& report) {
   report.gap += gap_share(loss, alpha, margin, cost);
-  if (loss != Loss::log) {
+  if (has_bounds(loss)) {
     const double gradient = dual_gradient(loss, alpha, margin, cost);
     if (bounds.exclude(loss, alpha, cost, gradient)) {
       active = 0;
@@ -131,26 +195,26 @@ HYPERLOCAL_INLINE T next_alpha(Loss loss, T alpha, double margin, double q, doub
   return next;
 }
 
-template <class T>
-HYPERLOCAL_INLINE void visit_variable(const DualProblem<T>& problem, const DualState<T>& state,
-                                      Index row, const RowView<T>& x, Index column,
-                                      ColumnReport& report) {
+template <class T, class Targets>
+HYPERLOCAL_INLINE void visit_variable(const DualProblem<T>& problem, const Targets& targets,
+                                      const DualState<T>& state, Index row, const RowView<T>& x,
+                                      Index column, ColumnReport& report) {
   const Index variable = row * problem.n_columns + column;
-  const T label = problem.target[row] == column ? 1 : -1;
   const T alpha = state.alpha[variable];
-  const double margin =
-      double(label) * double(problem.lifted.dot(row, x, state.weights, problem.n_columns, column));
-  const T next =
-      next_alpha(problem.loss, alpha, margin, problem.squared_norms[row], problem.costs[row],
-                 state.bounds[column], state.active[variable], report);
+  const T score = problem.lifted.dot(row, x, state.weights, problem.n_columns, column);
+  const T next = next_alpha(targets.column_loss(column), alpha, targets.margin(row, column, score),
+                            problem.squared_norms[row], problem.costs[row], state.bounds[column],
+                            state.active[variable], report);
   if (next == alpha) return;
   state.alpha[variable] = next;
-  problem.lifted.axpy(row, x, label * (next - alpha), state.weights, problem.n_columns, column);
+  problem.lifted.axpy(row, x, targets.sign(row, column) * (next - alpha), state.weights,
+                      problem.n_columns, column);
 }
 
-template <class T>
-HYPERLOCAL_INLINE void visit_rows(const DualProblem<T>& problem, const DualState<T>& state,
-                                  Visits visits, Range columns, ColumnReport* all_reports) {
+template <class T, class Targets>
+HYPERLOCAL_INLINE void visit_rows(const DualProblem<T>& problem, const Targets& targets,
+                                  const DualState<T>& state, Visits visits, Range columns,
+                                  ColumnReport* all_reports) {
   RowBuffer<T> buffer;
   OwnReports reports(all_reports, columns);
   for (Index visit = 0; visit < visits.size; ++visit) {
@@ -162,39 +226,44 @@ HYPERLOCAL_INLINE void visit_rows(const DualProblem<T>& problem, const DualState
     if (column == columns.end) continue;
     const RowView<T> x = problem.lifted.fetch(row, buffer);
     for (; column < columns.end; ++column)
-      if (active[column]) visit_variable(problem, state, row, x, column, reports[column]);
+      if (active[column]) visit_variable(problem, targets, state, row, x, column, reports[column]);
   }
 }
 
-// One-vs-rest. Two classes get code of their own, compiled for one column: a fifth
+// Columns that are separate problems. One column gets code of its own, compiled for it: a fifth
 // faster.
 template <class T>
-void one_vs_rest_epoch(const DualState<T>& state, Visits visits, Range columns,
-                       ColumnReport* reports) {
+void column_epoch(const DualState<T>& state, Visits visits, Range columns, ColumnReport* reports) {
+  const auto visit = [&](const DualProblem<T>& problem, Range range) {
+    if (problem.is_regression())
+      visit_rows(problem, problem.valued(), state, visits, range, reports);
+    else
+      visit_rows(problem, problem.classes(), state, visits, range, reports);
+  };
   if (state.problem.n_columns == 1 && columns.size() == 1) {
     DualProblem<T> single = state.problem;
     single.n_columns = 1;
-    visit_rows(single, state, visits, {0, 1}, reports);
+    visit(single, {0, 1});
   } else {
-    visit_rows(state.problem, state, visits, columns, reports);
+    visit(state.problem, columns);
   }
 }
 
-template <class T>
-void one_vs_rest_check(const DualState<T>& state, Range range, const T* scores, double* losses,
-                       double* gaps) {
+template <class T, class Targets>
+void column_check(const DualState<T>& state, const Targets& targets, Range range, const T* scores,
+                  double* losses, double* gaps) {
   const DualProblem<T>& problem = state.problem;
   for (Index row = range.begin; row < range.end; ++row) {
     for (Index column = 0; column < problem.n_columns; ++column) {
       const Index variable = row * problem.n_columns + column;
-      const double label = problem.target[row] == column ? 1 : -1;
+      const auto& loss = targets.column_loss(column);
       const double cost = problem.costs[row];
       const double alpha = state.alpha[variable];
-      const double margin = label * double(*scores++);
-      losses[column] += cost * loss_value(problem.loss, margin);
-      gaps[column] += gap_share(problem.loss, alpha, margin, cost);
-      const double gradient = dual_gradient(problem.loss, alpha, margin, cost);
-      state.active[variable] = !state.bounds[column].exclude(problem.loss, alpha, cost, gradient);
+      const double margin = targets.margin(row, column, *scores++);
+      losses[column] += cost * loss_value(loss, margin);
+      gaps[column] += gap_share(loss, alpha, margin, cost);
+      const double gradient = dual_gradient(loss, alpha, margin, cost);
+      state.active[variable] = !state.bounds[column].exclude(loss, alpha, cost, gradient);
     }
   }
 }
@@ -381,7 +450,7 @@ void dual_epoch(const DualState<T>& state, Visits visits, Range columns, ColumnR
   if (state.problem.crammer_singer)
     detail::crammer_singer_epoch(state, visits, *reports);
   else
-    detail::one_vs_rest_epoch(state, visits, columns, reports);
+    detail::column_epoch(state, visits, columns, reports);
 }
 
 // The full check: from the scores of a range of rows under the present weights, the sum of losses
@@ -391,8 +460,10 @@ void dual_check(const DualState<T>& state, Range range, const T* scores, double*
                 double* gaps) {
   if (state.problem.crammer_singer)
     detail::crammer_singer_check(state, range, scores, *losses, *gaps);
+  else if (state.problem.is_regression())
+    detail::column_check(state, state.problem.valued(), range, scores, losses, gaps);
   else
-    detail::one_vs_rest_check(state, range, scores, losses, gaps);
+    detail::column_check(state, state.problem.classes(), range, scores, losses, gaps);
 }
 
 }  // namespace hyperlocal

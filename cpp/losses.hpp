@@ -1,4 +1,5 @@
-// The losses of a margin u = y·f(x), their dual step and their share of the duality gap.
+// The losses of a margin u = y·f(x), or of a residual, their dual step and their share of the
+// duality gap.
 //
 // For row i with cost C_i = C·s_i, primal and dual read (one column of weights)
 //     P(w) = ½‖w‖² + Σ_i C_i ℓ(u_i),     D(α) = −½‖Σ_i α_i y_i z_i‖² − Σ_i C_i ℓ*(−α_i/C_i).
@@ -138,11 +139,67 @@ inline double dual_optimum(Loss loss, double alpha, double margin, double q, dou
 }
 
 // How D grows when α becomes `next`; q = ‖z_i‖².
-inline double dual_gain(Loss loss, double alpha, double next, double margin, double q,
-                        double cost) {
+template <class AnyLoss>
+double dual_gain(const AnyLoss& loss, double alpha, double next, double margin, double q,
+                 double cost) {
   const double step = next - alpha;
   return -step * margin - 0.5 * q * step * step - conjugate_value(loss, next, cost) +
          conjugate_value(loss, alpha, cost);
+}
+
+// A loss of the residual r = y − f(x), by its conjugate: with a dual variable α per row,
+//     C L*(α/C) = ε|α| + κ α²/(4C),   C·lower ≤ α ≤ C·upper,   L(r) = max_b b r − L*(b).
+// κ = 0: ε-insensitive with bounds ∓1, pinball of the quantile q with ε = 0 and bounds q − 1, q.
+// κ = 1: squared ε-insensitive without bounds, squared with ε = 0, Huber with bounds ∓2δ too.
+// All formulas above hold with u = f − y in place of the margin, w = Σ_i α_i z_i and lower < 0 <
+// upper.
+struct ResidualLoss {
+  double epsilon;
+  double curvature;
+  double lower;
+  double upper;
+
+  // Compared as floats, so that a variable of single precision can be at a bound.
+  bool at_lower(double alpha, double cost) const { return float(alpha) <= float(cost * lower); }
+  bool at_upper(double alpha, double cost) const { return float(alpha) >= float(cost * upper); }
+};
+
+// L'(r), the b where the maximum is attained.
+inline double loss_pull(const ResidualLoss& loss, double u) {
+  const double beyond = u < 0 ? std::max(0.0, -u - loss.epsilon) : std::min(0.0, loss.epsilon - u);
+  if (loss.curvature > 0)
+    return std::min(std::max(2 * beyond / loss.curvature, loss.lower), loss.upper);
+  return beyond > 0 ? loss.upper : beyond < 0 ? loss.lower : 0;
+}
+
+inline double loss_value(const ResidualLoss& loss, double u) {
+  const double b = loss_pull(loss, u);
+  return -b * u - loss.epsilon * std::abs(b) - 0.25 * loss.curvature * b * b;
+}
+
+inline double conjugate_value(const ResidualLoss& loss, double alpha, double cost) {
+  return loss.epsilon * std::abs(alpha) + 0.25 * loss.curvature * alpha * alpha / cost;
+}
+
+// C (L(r) − b r + L*(b)) with b = α/C, as differences from the b' = L'(r) of the maximum.
+inline double gap_share(const ResidualLoss& loss, double alpha, double u, double cost) {
+  const double b = alpha / cost, best = loss_pull(loss, u);
+  const double share = (best - b) * (-u - 0.25 * loss.curvature * (best + b)) -
+                       loss.epsilon * (std::abs(best) - std::abs(b));
+  return std::max(0.0, cost * share);
+}
+
+// The derivative of −D but for that of ε|α|, which has two at zero.
+inline double dual_gradient(const ResidualLoss& loss, double alpha, double u, double cost) {
+  return u + 0.5 * loss.curvature * alpha / cost;
+}
+
+inline double dual_optimum(const ResidualLoss& loss, double alpha, double u, double q,
+                           double cost) {
+  const double curvature = std::max(q + 0.5 * loss.curvature / cost, 1e-300);
+  const double free = q * alpha - u;
+  const double beyond = std::max(0.0, std::abs(free) - loss.epsilon) / curvature;
+  return std::min(std::max(std::copysign(beyond, free), cost * loss.lower), cost * loss.upper);
 }
 
 }  // namespace hyperlocal

@@ -19,6 +19,8 @@ struct SgdProblem {
   Index n_columns;
   Loss loss;
   bool crammer_singer;
+  const T* values = nullptr;  // N × c of a regression, with a loss per column; no target then
+  const ResidualLoss* residual_losses = nullptr;
 };
 
 struct SgdSchedule {
@@ -48,6 +50,13 @@ void for_each_block(const SgdProblem<T>& problem, Range columns, Action action) 
 // pulls[c] = −∂ℓ/∂f_c of one row.
 template <class T>
 void loss_pulls(const SgdProblem<T>& problem, Index row, const T* scores, Range columns, T* pulls) {
+  if (problem.values != nullptr) {
+    const T* values = problem.values + row * problem.n_columns;
+    for (Index c = columns.begin; c < columns.end; ++c)
+      pulls[c] = static_cast<T>(
+          loss_pull(problem.residual_losses[c], double(scores[c]) - double(values[c])));
+    return;
+  }
   const Index truth = problem.target[row];
   if (problem.crammer_singer)
     crammer_singer_pulls(problem.loss, scores, problem.n_columns, truth, pulls);

@@ -1,8 +1,12 @@
-"""Docstrings of public estimators say what the estimators have."""
+"""Docstrings say what estimators have, and show how each public name is used."""
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import re
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,13 +14,24 @@ from numpydoc.docscrape import ClassDoc
 from sklearn.linear_model import LogisticRegression
 
 import hyperlocal
+import hyperlocal.compare
+import hyperlocal.dask
+import hyperlocal.datasets
+import hyperlocal.export
 import hyperlocal.linear
+import hyperlocal.model
 import hyperlocal.papers
+import hyperlocal.plots
 import hyperlocal.preprocessing
+import hyperlocal.vision
 from estimators.data import make_data
 from hostile.estimators import ESTIMATORS
 
 SHELVES = (hyperlocal, hyperlocal.papers, hyperlocal.linear, hyperlocal.preprocessing)
+PUBLIC = (
+    *SHELVES, hyperlocal.compare, hyperlocal.dask, hyperlocal.datasets, hyperlocal.export,
+    hyperlocal.model, hyperlocal.plots, hyperlocal.vision,
+)  # fmt: skip
 # Left out while the arguments of LocallyLinearSVC change.
 NOT_YET = {"LocallyLinearSVC", "LocallyLinearSVCCV"}
 ARGUMENTS = {name: arguments for name, (_, arguments) in ESTIMATORS.items()} | {
@@ -45,3 +60,30 @@ def test_fitted_attributes_are_documented(name: str) -> None:
     lines = ClassDoc(CLASSES[name])["Attributes"]
     documented = {part.strip() for line in lines for part in line.name.split(",")}
     assert fitted_attributes(fitted) <= documented
+
+
+def is_record(found: object) -> bool:
+    """Whether a name is a record, which the example of the function that returns it shows."""
+    return dataclasses.is_dataclass(found) and not hasattr(found, "from_estimator")
+
+
+def examples(found: Any) -> str:
+    """The docstring of a function or class, with those of a display's constructors."""
+    constructors = [name for name in dir(found) if name.startswith("from_estimator")]
+    parts = [found, *(getattr(found, name) for name in constructors)]
+    return "\n".join(inspect.getdoc(part) or "" for part in parts)
+
+
+@pytest.mark.parametrize("module", PUBLIC, ids=lambda module: module.__name__)
+def test_every_public_name_has_an_example(module: ModuleType) -> None:
+    """Each public function, estimator and display has an example, which is run as a doctest."""
+    used = {name: getattr(module, name) for name in module.__all__}
+    callables = {
+        name: one for name, one in used.items() if callable(one) and inspect.getdoc(one) is not None
+    }
+    missing = [
+        name
+        for name, one in callables.items()
+        if not is_record(one) and ">>> " not in examples(one)
+    ]
+    assert not missing

@@ -1,6 +1,8 @@
 // Checks that several bindings share: columns and reports of the dual problem, gates that learn.
 #pragma once
 
+#include <cmath>
+
 #include "bindings/arrays.hpp"
 #include "dual.hpp"
 #include "lifted.hpp"
@@ -22,6 +24,26 @@ ColumnReport* checked_reports(const DualProblem<T>& problem, const Matrix<double
   static_assert(sizeof(ColumnReport) == 4 * sizeof(double));
   require_shape("reports", reports, problem.n_groups(), 4);
   return reinterpret_cast<ColumnReport*>(reports.data());
+}
+
+// The losses of a regression's columns, a row of (ε, curvature, lower, upper) each.
+template <class T>
+const ResidualLoss* checked_losses(const Lifted<T>& lifted, const Matrix<const T>& values,
+                                   const Matrix<const double>& losses) {
+  static_assert(sizeof(ResidualLoss) == 4 * sizeof(double));
+  const Index n_columns = size(values, 1);
+  require_size("values", n_columns);
+  require_shape("values", values, lifted.n_rows(), any_size);
+  require_shape("losses", losses, n_columns, 4);
+  const auto* first = reinterpret_cast<const ResidualLoss*>(losses.data());
+  for (const ResidualLoss* loss = first; loss < first + n_columns; ++loss) {
+    const bool is_bounded = loss->curvature > 0 || loss->upper - loss->lower < INFINITY;
+    require(loss->epsilon >= 0 && loss->curvature >= 0 && loss->lower < 0 && loss->upper > 0 &&
+                is_bounded,
+            "losses must have epsilon >= 0, curvature >= 0, lower < 0 < upper, and finite bounds "
+            "where they are not curved");
+  }
+  return first;
 }
 
 template <class T>

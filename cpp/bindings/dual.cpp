@@ -28,14 +28,24 @@ void bind_makers(nb::module_& m) {
               return DualProblem<T>{lifted,    target.data(), costs.data(),  squared_norms.data(),
                                     n_columns, loss,          crammer_singer};
             });
+  def_maker(m, "dual_regression",
+            args("lifted"_a, "values"_array, "losses"_array, "costs"_array, "squared_norms"_array),
+            [](const Lifted<T>& lifted, Matrix<const T> values, Matrix<const double> losses,
+               Vector<const T> costs, Vector<const T> squared_norms) {
+              const ResidualLoss* residual_losses = checked_losses(lifted, values, losses);
+              require_shape("costs", costs, lifted.n_rows());
+              require_shape("squared_norms", squared_norms, lifted.n_rows());
+              return DualProblem<T>{
+                  lifted,      nullptr, costs.data(),  squared_norms.data(), size(values, 1),
+                  Loss::hinge, false,   values.data(), residual_losses};
+            });
   def_maker(m, "dual_state",
             args("problem"_a, "weights"_array, "alpha"_array, "active"_array, "bounds"_array),
             [](const DualProblem<T>& problem, Array<T, 3> weights, Matrix<T> alpha,
                Matrix<std::uint8_t> active, Matrix<const double> bounds) {
               const Lifted<T>& lifted = problem.lifted;
               const Index n = lifted.n_rows(), n_columns = problem.n_columns;
-              require_shape("weights", weights, lifted.n_blocks(), n_columns,
-                            lifted.block_width());
+              require_shape("weights", weights, lifted.n_blocks(), n_columns, lifted.block_width());
               require_shape("alpha", alpha, n, n_columns);
               require_shape("active", active, n, n_columns);
               require_shape("bounds", bounds, problem.n_groups(), 2);

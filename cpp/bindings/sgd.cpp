@@ -52,6 +52,14 @@ void bind_sgd(nb::module_& m) {
               return SgdProblem<T>{lifted,    target.data(), costs.data(),
                                    n_columns, loss,          crammer_singer};
             });
+  def_maker(m, "sgd_regression", args("lifted"_a, "values"_array, "losses"_array, "costs"_array),
+            [](const Lifted<T>& lifted, Matrix<const T> values, Matrix<const double> losses,
+               Vector<const T> costs) {
+              const ResidualLoss* residual_losses = checked_losses(lifted, values, losses);
+              require_shape("costs", costs, lifted.n_rows());
+              return SgdProblem<T>{lifted,      nullptr, costs.data(),  size(values, 1),
+                                   Loss::hinge, false,   values.data(), residual_losses};
+            });
 }
 
 HYPERLOCAL_BOTH_PRECISIONS(bind_sgd);

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from estimators.data import make_data, make_ring
+from estimators.data import PLAIN, make_data, make_ring
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.papers import LocalCodingSVC
 from hyperlocal.preprocessing import LocalCoder
@@ -46,7 +46,7 @@ def test_it_is_the_bias_only_map():
     """LocalCodingSVC is LocallyLinearSVC with ``feature_map="bias_only"``."""
     X, y = make_data(3)
     coding = LocalCodingSVC(10, random_state=0).fit(X, y)
-    linear = LocallyLinearSVC(10, feature_map="bias_only", random_state=0).fit(X, y)
+    linear = LocallyLinearSVC(10, feature_map="bias_only", random_state=0, **PLAIN).fit(X, y)
     np.testing.assert_array_equal(coding.decision_function(X), linear.decision_function(X))
     assert coding.coef_.shape == (10, 3, 0)
     assert coding.intercept_.shape == (10, 3)

@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.svm import LinearSVC
 
-from estimators.data import make_data, make_ring
+from estimators.data import PLAIN, make_data, make_ring
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.data.rows import quadratic_width
 from hyperlocal.gates.anchors import default_n_anchors
@@ -163,7 +163,7 @@ def test_local_weights_are_exact(feature_map, convert, normalize):
 def test_local_weights_are_exact_on_principal_axes(n_features):
     """Many features: local models on principal components still speak of the input's features."""
     X, y = make_data(n_rows=120, n_features=n_features)
-    model = LocallyLinearSVC(random_state=0).fit(X, y)
+    model = LocallyLinearSVC(C=3.0, random_state=0).fit(X, y)
     assert model.coef_.shape[2] == quadratic_width(N_PRINCIPAL_AXES)
     coef, intercept = model.local_coef(X), model.local_intercept(X)
     assert coef.shape == (120, 1, n_features)
@@ -174,7 +174,8 @@ def test_local_weights_are_exact_on_principal_axes(n_features):
 def test_quadratic_scores_are_what_they_say():
     """A quadratic local model scores ``Σ_j γ_j (w_j·φ(x) + b_j)`` with all products of pairs."""
     X, y = make_data()
-    model = LocallyLinearSVC(1, n_neighbors=1, feature_map="quadratic", normalize=False).fit(X, y)
+    options = {"feature_map": "quadratic", "normalize": False, **PLAIN}
+    model = LocallyLinearSVC(1, n_neighbors=1, **options).fit(X, y)
     products = PolynomialFeatures(2, include_bias=False).fit_transform(X)
     upper, lower = np.triu_indices(5)
     scale = np.r_[np.full(5, np.sqrt(2)), np.where(upper == lower, 1, np.sqrt(2))]
@@ -214,7 +215,7 @@ def test_one_anchor_is_a_linear_svm(n_classes, loss, solver):
     X, y = make_data(n_classes)
     one = LocallyLinearSVC(
         1, n_neighbors=1, feature_map=None, normalize=False, C=0.5, loss=loss, solver=solver,
-        tol=1e-9, max_iter=100_000, random_state=0,
+        tol=1e-9, max_iter=100_000, random_state=0, global_intercept=False,
     )  # fmt: skip
     if solver == "qp":
         one.set_params(tol=1e-7)
@@ -232,6 +233,7 @@ def test_one_anchor_is_a_crammer_singer_svm():
     one = LocallyLinearSVC(
         1, n_neighbors=1, feature_map=None, normalize=False, C=0.5, loss="hinge",
         multi_class="crammer_singer", tol=1e-9, max_iter=100_000, random_state=0,
+        global_intercept=False,
     ).fit(X, y)  # fmt: skip
     linear = LinearSVC(multi_class="crammer_singer", C=0.5, tol=1e-9, max_iter=1_000_000)
     linear.fit(X, y)
@@ -243,7 +245,7 @@ def test_one_anchor_is_a_logistic_regression():
     X, y = make_data()
     one = LocallyLinearSVC(
         1, n_neighbors=1, feature_map=None, normalize=False, C=0.5, loss="log", tol=1e-9,
-        max_iter=10_000, random_state=0,
+        max_iter=10_000, random_state=0, global_intercept=False,
     ).fit(X, y)  # fmt: skip
     with_constant = np.column_stack([X, np.ones(len(X))])
     logistic = LogisticRegression(C=0.5, fit_intercept=False, tol=1e-9, max_iter=1000)
@@ -254,7 +256,7 @@ def test_one_anchor_is_a_logistic_regression():
 def test_hard_coding_is_one_model_per_cell():
     """With hard codes, each cell's model is that of its own rows alone."""
     X, y = make_data(n_rows=200)
-    options = {"feature_map": None, "tol": 1e-9, "max_iter": 10_000, "random_state": 0}
+    options = {"feature_map": None, "tol": 1e-9, "max_iter": 10_000, "random_state": 0, **PLAIN}
     anchors = X[[0, 50, 100]]
     whole = LocallyLinearSVC(coding="hard", anchors=anchors, **options).fit(X, y)
     nearest = ((X[:, None] - anchors) ** 2).sum(axis=2).argmin(axis=1)
@@ -403,14 +405,14 @@ def test_automatic_number_of_anchors(n_rows):
     """The number of distinct rows decides; no warning is due where it is small."""
     X, y = np.random.default_rng(0).normal(size=(n_rows, 3)), np.arange(n_rows) % 2
     X, y = np.tile(X, (2, 1)), np.tile(y, 2)
-    model = LocallyLinearSVC(random_state=0).fit(X, y)
+    model = LocallyLinearSVC(C=3.0, random_state=0).fit(X, y)
     assert len(model.anchors_) == default_n_anchors(n_rows)
 
 
 def test_beta_sharpens_the_gate():
     """A large ``beta`` is the nearest anchor alone; ``beta_`` tells what was used."""
     X, y = make_data()
-    options = {"n_anchors": 8, "random_state": 0, "tol": 1e-8, "max_iter": 10_000}
+    options = {"n_anchors": 8, "random_state": 0, "tol": 1e-8, "max_iter": 10_000, "C": 3.0}
     sharp = LocallyLinearSVC(beta=1e9, **options).fit(X, y)
     hard = LocallyLinearSVC(coding="hard", **options).fit(X, y)
     np.testing.assert_allclose(sharp.decision_function(X), hard.decision_function(X), atol=1e-4)

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.svm import LinearSVC
 from sklearn.utils import compute_sample_weight
 
-from estimators.data import make_data, make_stripes
+from estimators.data import PLAIN, make_data, make_stripes
 from estimators.supervised_models import LOSSES, every_solver, model, streaming, unjudged
 from hyperlocal import LocallyLinearSVC, SupervisedAnchorSVC
 
@@ -24,7 +24,7 @@ def test_anchors_that_stay_are_a_fixed_gate(loss, multi_class, still):
     still = SupervisedAnchorSVC(6, keep_if_better=False, **still, **options).fit(X, y)
     np.testing.assert_array_equal(still.anchors_, still.initial_anchors_)
     gate = {"anchors": still.anchors_, "beta": still.beta_, "feature_map": None}
-    fixed = LocallyLinearSVC(**gate, **options).fit(X, y)
+    fixed = LocallyLinearSVC(**gate, global_intercept=False, **options).fit(X, y)
     np.testing.assert_allclose(still.decision_function(X), fixed.decision_function(X), atol=1e-6)
     assert still.objective_ == pytest.approx(fixed.objective_, rel=1e-9)
 
@@ -34,7 +34,7 @@ def test_the_start_is_that_of_the_fixed_gate(solver):
     """Anchors and sharpness start as those of LocallyLinearSVC; the sharpness stays."""
     X, y = make_data()
     learned = model(solver=solver).fit(X, y)
-    fixed = LocallyLinearSVC(6, n_neighbors=3, feature_map=None, random_state=0).fit(X, y)
+    fixed = LocallyLinearSVC(6, n_neighbors=3, feature_map=None, random_state=0, **PLAIN).fit(X, y)
     np.testing.assert_array_equal(learned.initial_anchors_, fixed.anchors_)
     assert learned.beta_ == fixed.beta_
 
@@ -68,7 +68,7 @@ def test_final_weights_are_best_for_the_final_anchors():
     learned = model(C=20.0, tol=1e-6, max_iter=20_000).fit(X, y)
     fixed = LocallyLinearSVC(
         anchors=learned.anchors_, beta=learned.beta_, n_neighbors=3, feature_map=None, C=20.0,
-        tol=1e-6, max_iter=20_000, random_state=1,
+        tol=1e-6, max_iter=20_000, random_state=1, global_intercept=False,
     ).fit(X, y)  # fmt: skip
     assert learned.objective_ == pytest.approx(fixed.objective_, rel=1e-5)
     assert 0 <= learned.duality_gap_ <= 1e-6 * learned.objective_
@@ -150,7 +150,7 @@ def test_absurd_steps_are_not_kept():
     accuracy = judged.held_out_accuracy_
     assert set(accuracy) == {"started", "learned"}
     assert 0 <= accuracy["learned"] <= accuracy["started"] <= 1
-    fixed = LocallyLinearSVC(6, n_neighbors=3, feature_map=None, random_state=0).fit(X, y)
+    fixed = LocallyLinearSVC(6, n_neighbors=3, feature_map=None, random_state=0, **PLAIN).fit(X, y)
     assert judged.objective_ == pytest.approx(fixed.objective_, rel=2e-3)
 
 
@@ -183,7 +183,7 @@ def test_judged_models_are_trained_on_all_rows(step):
     judged = model(anchor_step=step, tol=1e-6, max_iter=20_000).fit(X, y)
     fixed = LocallyLinearSVC(
         anchors=judged.anchors_, beta=judged.beta_, n_neighbors=3, feature_map=None, tol=1e-6,
-        max_iter=20_000,
+        max_iter=20_000, **PLAIN,
     ).fit(X, y)  # fmt: skip
     assert judged.objective_ == pytest.approx(fixed.objective_, rel=1e-5)
 

@@ -30,7 +30,7 @@ from hyperlocal.preprocessing import MEGM, RelevanceScaler
 
 
 def local(**options):
-    return LocallyLinearSVC(6, n_neighbors=3, random_state=0, **options)
+    return LocallyLinearSVC(6, n_neighbors=3, C=3.0, random_state=0, **options)
 
 
 MODELS = {

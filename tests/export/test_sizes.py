@@ -50,7 +50,7 @@ def test_size_of_locally_linear_svm(make):
 def test_size_of_feature_map():
     """The arrays of a feature map count: here the mean and the principal axes of wide rows."""
     X, y = np.random.default_rng(0).normal(size=(60, 70)), np.arange(60) % 2
-    model = LocallyLinearSVC(feature_map="auto", random_state=0).fit(X, y)
+    model = LocallyLinearSVC(feature_map="auto", C=3.0, random_state=0).fit(X, y)
     n_axes = len(model.model_.feature_map.axes)
     assert count_numbers(model) == own_numbers(model) + 70 + n_axes * 70
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from hyperlocal.gates import gate as gates
 from hyperlocal.gates.codes import CODINGS, encode
-from hyperlocal.gates.gate import check_gate, fit_gate, weighted_median
+from hyperlocal.gates.gate import Gate, check_gate, fit_gate, weighted_median
 from hyperlocal.runtime.threads import Workers
 from reference.coding import squared_distances
 from reference.problems import every_storage, make_rows
@@ -148,3 +148,32 @@ def test_wrong_arguments_are_named(changed, error, message):
 def test_right_arguments_pass(changed):
     """Sensible arguments pass; the hard coding does not mind the number of neighbours."""
     check_gate(**{**GOOD, **changed})
+
+
+@pytest.mark.parametrize("coding", ["soft", "inverse_distance"])
+def test_slopes_are_derivatives_of_the_weights(coding, workers):
+    """``∂γ_j/∂x = γ_j (u_j − Σ_l γ_l u_l)`` with ``u_j = t_j (v_j − x)``."""
+    rng = np.random.default_rng(0)
+    X, anchors = rng.normal(size=(20, 3)), rng.normal(size=(4, 3))
+    gate = Gate(anchors, 4, coding, 0.7)
+
+    def weights(rows):
+        codes = gate.encode(rows, workers)
+        return np.take_along_axis(codes.weights, codes.anchors.argsort(axis=1), axis=1)
+
+    codes = gate.encode(X, workers)
+    toward = gate.slopes(codes)[:, :, None] * (anchors[codes.anchors] - X[:, None, :])
+    change = toward - np.einsum("nk,nkd->nd", codes.weights, toward)[:, None, :]
+    found = codes.weights[:, :, None] * change
+    found = np.take_along_axis(found, codes.anchors.argsort(axis=1)[:, :, None], axis=1)
+    for i, step in enumerate(1e-6 * np.eye(3)):
+        difference = (weights(X + step) - weights(X - step)) / 2e-6
+        np.testing.assert_allclose(found[:, :, i], difference, atol=1e-7)
+
+
+@pytest.mark.parametrize("coding", ["hard", "lle", "llc", "lcc"])
+def test_codings_without_slopes(coding, workers):
+    """Weights that are constant, or solved for, state none."""
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    gate = Gate(X[:4], 1 if coding == "hard" else 3, coding)
+    assert gate.slopes(gate.encode(X, workers)) is None

@@ -87,3 +87,16 @@ def test_principal_axes_from_a_sample():
     )
     assert (full != some).any()
     np.testing.assert_allclose(some, full, atol=0.1)
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("n_axes", [None, 3])
+def test_gradients_are_central_differences(storage, n_axes):
+    """``∂(a·φ(x))/∂x``, for weights of each row and column."""
+    X = make_rows(n_features=5)
+    feature_map = fitted(QuadraticMap(n_axes, rescale=True), X)
+    coef = np.random.default_rng(0).standard_normal((40, 2, feature_map.n_features_out))
+    found = feature_map.gradients(feature_map.stored(storage(X)), coef)
+    for i, step in enumerate(1e-5 * np.eye(5)):
+        change = (feature_map.mapped(X + step) - feature_map.mapped(X - step)) / 2e-5
+        np.testing.assert_allclose(found[..., i], np.einsum("ncp,np->nc", coef, change), atol=1e-6)

@@ -180,6 +180,8 @@ def test_contributions_of_anchors_add_up(name):
     """Local models' contributions sum to the deciding score, but for a bias that all share."""
     model, X = fitted(name)
     shared = model.intercept_ if isinstance(model, LandmarkSVC) else np.zeros(3)
+    if isinstance(model, LocallyLinearSVC):
+        shared = model.global_intercept_
     for explanation in model.explain(X[:5]):
         column = explanation.column
         assert explanation.anchor_contributions.shape == explanation.anchors.shape

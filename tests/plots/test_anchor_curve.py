@@ -14,7 +14,8 @@ from hyperlocal.plots import AnchorCurveDisplay
 def test_error_against_anchors():
     """More anchors fit a ring better than one; two curves share axes."""
     X, y = make_ring(200)
-    model = make_pipeline(StandardScaler(), LocallyLinearSVC(feature_map=None, random_state=0))
+    linear = LocallyLinearSVC(feature_map=None, C=3.0, global_intercept=False, random_state=0)
+    model = make_pipeline(StandardScaler(), linear)
     first = AnchorCurveDisplay.from_estimator(model, X, y, n_anchors=(1, 8), cv=3)
     assert first.errors.shape == (2, 3)
     assert first.errors[1].mean() < first.errors[0].mean() / 2

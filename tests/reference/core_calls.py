@@ -242,6 +242,14 @@ CALLS = {
         lambda: _core.dual_problem, lifted=lifted, target=ints(N), costs=np.ones(N),
         squared_norms=np.ones(N), n_columns=C, loss=lambda: _core.Loss.squared_hinge,
     ),
+    "regression": Call(
+        lambda: _core.dual_regression, lifted=lifted, values=zeros(N, C),
+        losses=np.tile([0.1, 0.0, -1.0, 1.0], (C, 1)), costs=np.ones(N), squared_norms=np.ones(N),
+    ),
+    "stochastic regression": Call(
+        lambda: _core.sgd_regression, lifted=lifted, values=zeros(N, C),
+        losses=np.tile([0.1, 0.0, -1.0, 1.0], (C, 1)), costs=np.ones(N),
+    ),
     "state": Call(lambda: _core.dual_state, problem=dual_problem, **STATE, bounds=zeros(C, 2)),
     "joint state": Call(
         lambda: _core.dual_state, problem=lambda: dual_problem(True), **STATE, bounds=zeros(1, 2)
@@ -381,6 +389,8 @@ MADE = {
     "csr": _core.RowsFloat64,
     "lifted": _core.LiftedFloat64,
     "dual": _core.DualProblemFloat64,
+    "regression": _core.DualProblemFloat64,
+    "stochastic regression": _core.SgdProblemFloat64,
     "state": _core.DualStateFloat64,
     "joint state": _core.DualStateFloat64,
     "tree scores": bool,

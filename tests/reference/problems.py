@@ -11,6 +11,8 @@ from hyperlocal import _core
 from hyperlocal.data.rows import core_rows
 from hyperlocal.gates.codes import Codes
 from hyperlocal.model.lifting import LiftedRows
+from hyperlocal.model.problem import RegressionProblem
+from hyperlocal.model.residuals import REGRESSION_LOSSES, RegressionLoss
 from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import Problem
 
@@ -39,6 +41,7 @@ every_loss = pytest.mark.parametrize(
     ],
     ids=["hinge", "squared_hinge", "log", "hinge-joint", "squared_hinge-joint"],
 )
+every_regression = pytest.mark.parametrize("loss", REGRESSION_LOSSES)
 every_problem = pytest.mark.parametrize(
     ("loss", "crammer_singer", "n_columns"),
     [
@@ -137,6 +140,24 @@ def make_problem(
     )  # fmt: skip
 
 
+def make_regression(
+    lifted=None, *, loss="squared", epsilon=0.1, quantiles=0.5, n_targets=2, C=1.0, weighted=False,
+    noise=0.3, seed=0, **lifted_options,
+):  # fmt: skip
+    """A problem whose values follow a random lifted model, with noise."""
+    if lifted is None:
+        lifted = make_lifted(seed=seed, **lifted_options)
+    rng = np.random.default_rng([seed, 2])
+    losses = RegressionLoss(loss, epsilon, quantiles).columns(n_targets)
+    weights = rng.standard_normal((lifted.n_blocks, n_targets, lifted.width + 1))
+    values = lifted.scores(weights.astype(lifted.dtype))
+    values = values / (values.std() or 1) + noise * rng.standard_normal(values.shape)
+    values = np.repeat(values, len(losses) // n_targets, axis=1).astype(lifted.dtype)
+    sample_weight = rng.uniform(0.2, 3, lifted.n_rows) if weighted else np.ones(lifted.n_rows)
+    costs = (C * sample_weight).astype(lifted.dtype)
+    return RegressionProblem(lifted, values, costs, len(losses), loss, residual_losses=losses)
+
+
 def full_matrix(lifted, X=None, quadratic=False):
     """The lifted matrix of the reference, ``(n_rows, n_blocks, p + 1)``, in doubles."""
     if X is None:
@@ -183,19 +204,13 @@ def dual_arrays(problem):
 
 def compiled_dual(problem, arrays):
     """The compiled epochs and checks of a problem, which change the arrays in place."""
-    core = _core.dual_problem(
-        problem.lifted.core, problem.target, problem.costs, problem.lifted.squared_norms(),
-        problem.n_columns, problem.core_loss, problem.crammer_singer,
-    )  # fmt: skip
+    core = problem.core_dual(problem.lifted.squared_norms())
     return _core.dual_state(core, arrays.weights, arrays.alpha, arrays.active, arrays.bounds)
 
 
 def sgd_core(problem):
     """The compiled epochs of stochastic gradient."""
-    return _core.sgd_problem(
-        problem.lifted.core, problem.target, problem.costs, problem.n_columns, problem.core_loss,
-        problem.crammer_singer,
-    )  # fmt: skip
+    return problem.core_sgd(problem.costs)
 
 
 def sgd_schedule(lambda_, t0, skip, decay_bias):

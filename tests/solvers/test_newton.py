@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hyperlocal.model.losses import SMOOTH_LOSSES
 from hyperlocal.solvers import dual, newton
 from reference.problems import (
     DTYPES,
@@ -17,7 +18,7 @@ from reference.problems import (
     one_anchor,
 )
 
-every_smooth_loss = pytest.mark.parametrize("loss", newton.SMOOTH_LOSSES)
+every_smooth_loss = pytest.mark.parametrize("loss", SMOOTH_LOSSES)
 
 
 def start(problem, tol=1e-6):

@@ -33,7 +33,21 @@ PAIRS_SHOWN = 15
 def write_page(
     path: str | Path, experiment: Experiment, outcomes: Sequence[Outcome], *, seed: int = 0
 ) -> None:
-    """Write the page to a file; see :func:`render_page`."""
+    """Write the page to a file; see :func:`render_page`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from hyperlocal.compare import METHODS, prepare, run, write_page
+    >>> from hyperlocal.datasets import Dataset, make_banana
+    >>> experiment = prepare(Dataset("banana", *make_banana(200, random_state=0)))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = Path(folder, "page.html")
+    ...     write_page(page, experiment, [run(METHODS["linear-svc"], experiment)])
+    ...     page.read_text(encoding="utf-8")[:15]
+    '<!doctype html>'
+    """
     Path(path).write_text(render_page(experiment, outcomes, seed=seed), encoding="utf-8")
 
 

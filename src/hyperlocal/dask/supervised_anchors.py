@@ -31,6 +31,8 @@ class DaskSupervisedAnchorSVC(DaskClassifier):
     ----------
     client, partitioning, n_partitions, epochs_per_round, tol
         As in :class:`DaskLocallyLinearSVC`.
+    C : float, default=3.0
+        Weight of the losses; a number, because a search would need all rows several times.
     max_iter : int, default=500
         The most rounds; fewer than epochs elsewhere, because a round has several epochs.
     anchor_rounds : int, default=4
@@ -44,7 +46,9 @@ class DaskSupervisedAnchorSVC(DaskClassifier):
         a lower objective.
     feature_map : None, str or transformer, default=None
         The row itself by default, because learned anchors make products of features unnecessary.
-    n_anchors, n_neighbors, beta, anchors, code_on, normalize, C, loss, multi_class, \
+    C : float, default=3.0
+        Weight of the losses; a number, because anchors are learned for one C.
+    n_anchors, n_neighbors, beta, anchors, code_on, normalize, loss, multi_class, \
 intercept_scaling, class_weight, random_state, verbose
         As in :class:`hyperlocal.SupervisedAnchorSVC`.
 
@@ -62,6 +66,19 @@ n_partitions_, n_restarts_, bytes_per_round_, n_features_in_, feature_names_in_
     See Also
     --------
     hyperlocal.SupervisedAnchorSVC : The same on one machine.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from sklearn.datasets import make_moons
+    >>> from hyperlocal.dask import DaskSupervisedAnchorSVC
+    >>> X, y = make_moons(1000, noise=0.1, random_state=0)
+    >>> X, y = da.from_array(X, chunks=(500, 2)), da.from_array(y, chunks=500)
+    >>> with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0"):
+    ...     model = DaskSupervisedAnchorSVC(n_anchors=4, random_state=0).fit(X, y)
+    ...     bool(model.score(X, y) > 0.98)
+    True
     """
 
     _local_class = SupervisedAnchorSVC

@@ -36,6 +36,9 @@ class LabelledRows:
         Where the given rows went; None: they are these rows, in their order.
     population : int or None
         The number of rows of which these are a sample; None: they are all.
+    is_numeric : bool
+        Whether ``classes`` are the distinct values of a regression, of shape (n_values,) or
+        (n_values, n_targets).
     """
 
     X: Any
@@ -44,6 +47,7 @@ class LabelledRows:
     sample_weight: np.ndarray
     origin: RowOrigin | None = None
     population: int | None = None
+    is_numeric: bool = False
 
     @property
     def n_represented(self) -> int:
@@ -68,6 +72,11 @@ class LabelledRows:
     def labels(self) -> np.ndarray:
         """The label of each row."""
         return self.classes[self.target]
+
+    @property
+    def strata(self) -> np.ndarray:
+        """What parts of the rows should have in equal shares: the classes, if there are any."""
+        return np.zeros_like(self.target) if self.is_numeric else self.target
 
     def spread(self, values: np.ndarray) -> np.ndarray:
         """Values of these rows as values of the given rows, each times the share of its row."""
@@ -132,7 +141,10 @@ def merge_groups(data: LabelledRows, groups: tuple[np.ndarray, np.ndarray] | Non
     if data.origin is not None:
         before = data.origin
         origin = RowOrigin(origin.row[before.row], origin.share[before.row] * before.share)
-    return LabelledRows(canonical(data.X[first]), data.target[first], data.classes, weights, origin)
+    return replace(
+        data, X=canonical(data.X[first]), target=data.target[first], sample_weight=weights,
+        origin=origin, population=None,
+    )  # fmt: skip
 
 
 def equal_row_groups(
@@ -195,17 +207,20 @@ def _equal(A: Any, B: Any) -> bool:
 def join_rows(first: LabelledRows, second: LabelledRows) -> LabelledRows:
     """The rows of both, which are stored alike and of the same classes."""
     parts = [first.X, second.X]
-    return LabelledRows(
-        canonical(sp.vstack(parts, format="csr") if sp.issparse(first.X) else np.vstack(parts)),
-        np.concatenate([first.target, second.target]),
-        first.classes,
-        np.concatenate([first.sample_weight, second.sample_weight]),
+    return replace(
+        first,
+        X=canonical(sp.vstack(parts, format="csr") if sp.issparse(first.X) else np.vstack(parts)),
+        target=np.concatenate([first.target, second.target]),
+        sample_weight=np.concatenate([first.sample_weight, second.sample_weight]),
+        origin=None,
+        population=None,
     )
 
 
 def part_of(data: LabelledRows, rows: np.ndarray) -> LabelledRows:
     """Some of the rows, in their order."""
     rows = np.sort(rows)
-    return LabelledRows(
-        take_rows(data.X, rows), data.target[rows], data.classes, data.sample_weight[rows]
-    )
+    return replace(
+        data, X=take_rows(data.X, rows), target=data.target[rows],
+        sample_weight=data.sample_weight[rows], origin=None, population=None,
+    )  # fmt: skip

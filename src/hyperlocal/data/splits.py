@@ -42,7 +42,7 @@ def split_held_out(
         return None
     share = min(1.0, most_rows / n_rows)
     train, test = [], []
-    for members in _shuffled_classes(data.target, rng):
+    for members in _shuffled_classes(data.strata, rng):
         members = members[: max(1, round(share * len(members)))]
         cut = int(HELD_OUT_SHARE * len(members))
         test.append(members[:cut])

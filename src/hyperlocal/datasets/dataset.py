@@ -17,7 +17,16 @@ REMEDY_FOR_MISSING = "drop those rows or fill them in, e.g. with sklearn.impute.
 
 
 def is_sparse(X: Any) -> bool:
-    """Whether rows are sparse (a plain bool, which type checkers do not narrow by)."""
+    """Whether rows are sparse (a plain bool, which type checkers do not narrow by).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from hyperlocal.datasets import is_sparse
+    >>> is_sparse(np.eye(2)), is_sparse(csr_array(np.eye(2)))
+    (False, True)
+    """
     return bool(sparse.issparse(X))
 
 

@@ -112,6 +112,13 @@ class RowStream:
         One name per column, if the source has names.
     categories : list of ndarray
         The values of each text column of raw blocks.
+
+    Examples
+    --------
+    >>> from hyperlocal.datasets import make_banana, stream
+    >>> rows = stream(*make_banana(100, random_state=0), block_rows=60)
+    >>> rows.n_rows, [X.shape for X, y in rows]
+    (100, [(60, 2), (40, 2)])
     """
 
     name: str

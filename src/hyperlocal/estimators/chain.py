@@ -31,12 +31,13 @@ from .base import ChainAttributes, LocalClassifier
 from .probabilities import ProbabilityMixin
 from .streaming import fit_to_stream
 
-# A warm start reuses the gate and the map of the last fit if these are unchanged.
+# A warm start reuses the gate and the map of the last fit if these are unchanged; with C="auto" it
+# reuses what was chosen, which depends on all of them.
+LIFT_PARAMETERS = ("normalize", "intercept_scaling")
 GATE_PARAMETERS = tuple(
-    field.name
-    for field in fields(ChainSettings)
-    if field.name not in ("normalize", "intercept_scaling")
+    field.name for field in fields(ChainSettings) if field.name not in LIFT_PARAMETERS
 )
+CHOICE_PARAMETERS = (*GATE_PARAMETERS, *LIFT_PARAMETERS, "C", "loss", "multi_class")
 
 
 @dataclass(frozen=True)
@@ -318,7 +319,8 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
         candidates = self._candidates(settings)
         if not candidates:
             return settings, training
-        choice = choose(candidates, training, data, rng, workers)
+        (other_rng,) = rng.spawn(1)  # the gate gets the same numbers as with a given C
+        choice = choose(candidates, training, data, other_rng, workers)
         return choice.settings, replace(training, C=choice.C)
 
     def _checked_batch(
@@ -350,8 +352,9 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
         return self._last if is_reused else None
 
     def _gate_parameters(self) -> dict[str, Any]:
+        names = CHOICE_PARAMETERS if self._candidates(self._settings()) else GATE_PARAMETERS
         parameters = self.get_params(deep=True).items()
-        return {name: value for name, value in parameters if name.split("__")[0] in GATE_PARAMETERS}
+        return {name: value for name, value in parameters if name.split("__")[0] in names}
 
     def _keep(
         self,

@@ -32,6 +32,7 @@ class LocalCodingSVC(ChainClassifier):
     normalize : bool, default=True
         Scale each code to norm one.
     C : float, default=3.0
+        Weight of the losses; a number, because this is the method of the paper.
     loss : {"squared_hinge", "hinge", "log"}, default="squared_hinge"
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
     solver : {"dual", "sgd", "qp"}, default="dual"

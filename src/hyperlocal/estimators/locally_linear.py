@@ -189,8 +189,10 @@ class LocallyLinearSVC(ChainClassifier):
         )  # fmt: skip
         if not is_automatic:
             return [settings]
-        # Rows as they are, so that the first candidate is what any linear classifier fits.
-        linear = replace(settings, n_anchors=1, feature_map=None, normalize=False)
+        # Rows as they are, so that the first candidate is what any linear classifier fits; but
+        # stochastic gradient converges slowly on rows of different lengths.
+        normalize = self.normalize and self.solver == "sgd"
+        linear = replace(settings, n_anchors=1, feature_map=None, normalize=normalize)
         return [linear, *(replace(settings, n_anchors=number) for number in (1, "auto", "levels"))]
 
     @with_callbacks

@@ -83,6 +83,7 @@ class Risk:
         one_stage: bool,
     ) -> Risk:
         """Of a linear model on landmarks; the theorem is about one stage and the hinge loss."""
+        assert isinstance(training.loss, str)
         target = column_targets(data.target, len(data.classes))
         losses = loss_values(training.loss, margins(model.scores(data.X, workers), target, False))
         empirical = np.average(losses, axis=0, weights=data.sample_weight)

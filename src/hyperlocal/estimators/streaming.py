@@ -76,18 +76,16 @@ def fit_to_stream(
     if block_rows != "auto":
         check_number("block_rows", block_rows, integer=True, above=1, inclusive=True)
     rng = make_generator(estimator.random_state)
-    (other_rng,) = rng.spawn(1)  # the gate gets the same numbers as in fit
+    choice_rng, sample_rng = rng.spawn(2)  # choice and gate get the same numbers as in fit
     with ExitStack() as stack:
         working = stack.enter_context(working_folder(folder))
         rows = stack.enter_context(StoredRows(working, classes))
         collect_stream(estimator, stream, rows, estimator.class_weight)
         workers = stack.enter_context(Workers(estimator.n_jobs))
         n_wanted = rows_to_sample(settings.n_anchors, sample_rows)
-        sample = _sample(rows, n_wanted, other_rng)
+        sample = _sample(rows, n_wanted, sample_rng)
         if candidates:
-            # Blocks have no Newton's steps, so that a large C takes more epochs than in memory.
-            epochs_only = replace(training, newton=False)
-            choice = choose(candidates, epochs_only, sample, rng, workers)
+            choice = choose(candidates, training, sample, choice_rng, workers, by_newton=False)
             settings, training = choice.settings, replace(training, C=choice.C)
         chain = settings.fit(sample, rng, workers)
         problem = stack.enter_context(StoredProblem(chain, training, rows, block_rows, workers))

@@ -45,7 +45,8 @@ class SupervisedAnchorSVC(ChainClassifier):
     normalize : bool, default=True
         Scale each lifted row to norm one; False is the form of the paper.
     C : float, default=3.0
-        Weight of the losses. While anchors move it is at most 3 (1 without ``normalize``).
+        Weight of the losses; a number, because learned anchors are not searched. While anchors
+        move it is at most 3 (1 without ``normalize``).
     loss : {"squared_hinge", "hinge", "log"}, default="squared_hinge"
         "log" gives ``predict_proba``.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"

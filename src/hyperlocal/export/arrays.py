@@ -77,6 +77,21 @@ def save_numpy(estimator: Any, path: Any, *, with_module: bool = False) -> None:
         ``.npz`` is appended if missing.
     with_module : bool, default=False
         Write ``numpy_predict.py`` beside it, the one file that is needed to predict.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_iris
+    >>> from hyperlocal import LocallyLinearSVC
+    >>> from hyperlocal.export import numpy_predict, save_numpy
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LocallyLinearSVC(random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_numpy(model, Path(folder, "iris.npz"))
+    ...     loaded = numpy_predict.load(Path(folder, "iris.npz"))
+    >>> bool((numpy_predict.predict(loaded, X) == model.predict(X)).all())
+    True
     """
     path = Path(path)
     path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")

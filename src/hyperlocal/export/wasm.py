@@ -49,6 +49,15 @@ def to_wasm(estimator: Any, *, dtype: str = "float32") -> str:
     -------
     str
         The text of the module. It is compiled by ``emcc``, of Emscripten.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_iris
+    >>> from hyperlocal import LocallyLinearSVC
+    >>> from hyperlocal.export import to_wasm
+    >>> model = LocallyLinearSVC(random_state=0).fit(*load_iris(return_X_y=True))
+    >>> Path("iris.mjs").write_text(to_wasm(model))  # doctest: +SKIP
     """
     if shutil.which("emcc") is None:
         raise FileNotFoundError(

@@ -147,13 +147,15 @@ def choose_anchors(
     if n_anchors == "auto":
         n_anchors = min(default(distinct_share * (n_rows or X.shape[0])), n_distinct)
     if n_anchors > n_distinct:
-        warnings.warn(
-            f"{argument}={n_anchors} is larger than the number of distinct rows, {n_distinct}; "
-            f"{n_distinct} {argument.removeprefix('n_')} are used (and at most that many "
-            "neighbors).",
-            UserWarning,
-            stacklevel=4,
-        )
+        # A sample of so few rows is of a trial; all rows may have enough.
+        if X.shape[0] >= min(n_anchors, n_rows or 0):
+            warnings.warn(
+                f"{argument}={n_anchors} is larger than the number of distinct rows, {n_distinct}; "
+                f"{n_distinct} {argument.removeprefix('n_')} are used (and at most that many "
+                "neighbors).",
+                UserWarning,
+                stacklevel=4,
+            )
         n_anchors = n_distinct
     if kind == "random":
         chosen = np.sort(rng.choice(n_distinct, n_anchors, replace=False))

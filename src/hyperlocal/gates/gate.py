@@ -61,6 +61,20 @@ class Gate:
             n_reserves=n_reserves,
         )  # fmt: skip
 
+    def slopes(self, codes: Codes) -> np.ndarray | None:
+        """How weights change with the row: ``t_ij`` with ``∂γ_ij/∂x_i = γ_ij (u_ij − ū_i)``.
+
+        There ``u_ij = t_ij (v_j − x_i)`` and ``ū_i = Σ_l γ_il u_il``. None where the weights are
+        constant almost everywhere (hard coding) or solutions of a small problem (LLE, LLC, LCC).
+        """
+        if self.coding == "soft":
+            return np.full_like(codes.weights, 2 * self.beta)
+        if self.coding != "inverse_distance":
+            return None
+        # On an anchor there is no derivative; zero is the mean of those around it.
+        away = codes.distances > 0
+        return np.divide(1, codes.distances, out=np.zeros_like(codes.distances), where=away)
+
     def plain(self) -> Step:
         """The gate as a step from coded rows to the weights of all anchors, for export."""
         if type(self) is not Gate:

@@ -15,6 +15,10 @@ from ..runtime.threads import Workers
 from .plain import NotPlain, Step
 
 
+class NoGradient(ValueError):
+    """A map whose gradients are not known."""
+
+
 class FeatureMap:
     """The identity; base of all maps."""
 
@@ -54,6 +58,15 @@ class FeatureMap:
         """Weights on φ(x), ``(n_rows, n_classes, p)``, as weights on x and a shift of the bias."""
         return coef, 0
 
+    def gradients(self, stored: Any, coef: np.ndarray) -> np.ndarray:
+        """``∂(a · φ(x))/∂x`` at stored rows, for weights ``a`` on φ of shape (n_rows, c, p)."""
+        if type(self) is not FeatureMap:
+            raise NoGradient(
+                f"{type(self).__name__} states no gradients; use feature_map=None or 'quadratic', "
+                "or give it a method gradients(stored, coef)."
+            )
+        return coef
+
     def feature_names(self, names: np.ndarray) -> np.ndarray:
         """Names of the features that explanations are about."""
         return names
@@ -86,7 +99,11 @@ class BiasOnlyMap(FeatureMap):
 
     def pull_back(self, X: np.ndarray, coef: np.ndarray) -> tuple[np.ndarray, Any]:
         """No weight on any feature."""
-        return np.zeros((*coef.shape[:2], self.n_features_in), coef.dtype), 0
+        return self.gradients(None, coef), 0
+
+    def gradients(self, stored: Any, coef: np.ndarray) -> np.ndarray:
+        """Zero."""
+        return np.zeros((*coef.shape[:2], self.n_features_in), coef.dtype)
 
     def plain(self) -> list[Step]:
         """Rows of no features."""

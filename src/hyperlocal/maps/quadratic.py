@@ -120,27 +120,43 @@ class QuadraticMap(FeatureMap):
         The weight of feature i is its linear weight plus row i of the matrix times x, so that the
         weights times x still sum to the score.
         """
-        z = self._paired(X)
-        if sp.issparse(z):
-            z = z.toarray()
-        z = z * self.scale
-        n = z.shape[1]
-        n_rest = self.n_features_in if self._keeps_features else 0
-        root = coef.dtype.type(np.sqrt(2))
-        linear, rest, products = np.split(coef, [n, n + n_rest], axis=-1)
-        matrix = np.zeros((*coef.shape[:2], n, n), coef.dtype)
-        upper, lower = np.triu_indices(n)
-        # An off-diagonal product has weight √2 w: half of it goes to each of its two features.
-        half = np.where(upper == lower, 1.0, np.sqrt(0.5)).astype(coef.dtype)
-        matrix[..., upper, lower] = products * half
-        matrix[..., lower, upper] = products * half
-        local = (root * linear + np.einsum("ncij,nj->nci", matrix, z)) * self.scale
+        local = self._contracted(self._paired(X), coef, 1)
         if self.axes is None:
             return local, 0
+        local = self._on_features(local, coef)
+        return local, -(local @ self.mean)
+
+    def gradients(self, stored: Any, coef: np.ndarray) -> np.ndarray:
+        """The linear weights plus twice the symmetric matrix of product weights times the row."""
+        gradients = self._contracted(stored[:, : self._n_paired], coef, 2)
+        return gradients if self.axes is None else self._on_features(gradients, coef)
+
+    def _on_features(self, local: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """Weights on principal components, and on features that are kept, as weights on these."""
         local = local @ self.axes
         if self._keeps_features:
-            local += root * self.scale * rest
-        return local, -(local @ self.mean)
+            n = self._n_paired
+            root = coef.dtype.type(np.sqrt(2))
+            local += root * self.scale * coef[..., n : n + self.n_features_in]
+        return local
+
+    def _contracted(self, stored: Any, coef: np.ndarray, times: int) -> np.ndarray:
+        """``(a + times · M z) · scale``, ``z`` the scaled row, of weights ``[a, M]`` on φ."""
+        z = (stored.toarray() if sp.issparse(stored) else stored) * self.scale
+        n = z.shape[1]
+        root = coef.dtype.type(np.sqrt(2))
+        local = coef[..., :n] * root
+        # An off-diagonal product has weight √2 M_ij. The rows of its triangle come one after
+        # another: row i holds the products of feature i with the features from i on.
+        begin, half = coef.shape[-1] - n * (n + 1) // 2, coef.dtype.type(times) / root
+        for i in range(n):
+            diagonal, rest = coef[..., begin], coef[..., begin + 1 : begin + n - i]
+            own = z[:, i, None]
+            local[..., i] += times * diagonal * own
+            local[..., i] += half * np.matmul(rest, z[:, i + 1 :, None])[..., 0]
+            local[..., i + 1 :] += half * rest * own[:, :, None]
+            begin += n - i
+        return local * self.scale
 
     def plain(self) -> list[Step]:
         """Principal components, if there are any, then products of pairs."""

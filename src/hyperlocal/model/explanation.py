@@ -218,6 +218,16 @@ class Explanations(Sequence[Explanation]):
     explanations : sequence of Explanation
     index : sequence, optional
         Names of the rows, for the table.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from hyperlocal import LocallyLinearSVC, explain
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = LocallyLinearSVC(random_state=0).fit(X, y)
+    >>> several = explain(model, X.iloc[[0, 60]])
+    >>> [int(one.prediction) for one in several]
+    [0, 1]
     """
 
     def __init__(self, explanations: Sequence[Explanation], index: Any = None):

@@ -157,9 +157,10 @@ class LiftedRows:
 
     def local_models(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The linear model at each row: ``Σ_j γ_ij W_jcv`` without the bias, and the intercept."""
-        local = np.zeros((self.n_rows, *weights.shape[1:]), self.dtype)
-        for anchors, gate in zip(self.anchors.T, self.gate.T, strict=True):
-            local += gate[:, None, None] * weights[anchors]
+        starts = np.arange(0, self.gate.size + 1, self.n_neighbors)
+        shape = (self.n_rows, weights.shape[0])
+        gate = sp.csr_array((self.gate.ravel(), self.anchors.ravel(), starts), shape=shape)
+        local = (gate @ weights.reshape(len(weights), -1)).reshape(-1, *weights.shape[1:])
         intercept = local[..., -1] * self.dtype.type(self.bias)
         return local[..., :-1], intercept + self.global_intercept(weights)
 
@@ -174,20 +175,28 @@ class LiftedRows:
 
         ``γ_ij (Σ_v W_jcv φ_iv + B W_jcp)`` with ``c = columns[i]``, without the global intercept.
         """
-        phi = np.empty((self.n_rows, self.width), self.dtype)
-        self.rows.gather(np.arange(self.n_rows), phi)
         own = weights[self.anchors, columns[:, None]]
-        scores = np.einsum("nkv,nv->nk", own[..., :-1], phi)
+        scores = np.einsum("nkv,nv->nk", own[..., :-1], self.features(0, self.n_rows))
         scores += own[..., -1] * self.dtype.type(self.bias)
         return self.gate * scores
+
+    def all_anchor_scores(self, weights: np.ndarray) -> np.ndarray:
+        """:meth:`anchor_scores` of every column, ``(n_rows, k, n_columns)``."""
+        places, partial = self._products_by_anchor(weights, 0, self.n_rows)
+        scores = partial[places].reshape(self.n_rows, self.n_neighbors, -1)
+        return scores * self.gate[:, :, None]
+
+    def features(self, begin: int, end: int) -> np.ndarray:
+        """φ of rows ``begin … end-1`` written out, ``(end - begin, p)``."""
+        phi = np.empty((end - begin, self.width), self.dtype)
+        self.rows.gather(np.arange(begin, end), phi)
+        return phi
 
     def to_csr(self) -> sp.csr_array:
         """The matrix written out, ``(n_rows, n_blocks · (p + 1))``: for small data only."""
         block_width = self.width + 1
         phi = np.empty((self.n_rows, block_width), self.dtype)
-        features = np.empty((self.n_rows, self.width), self.dtype)
-        self.rows.gather(np.arange(self.n_rows), features)
-        phi[:, :-1], phi[:, -1] = features, self.bias
+        phi[:, :-1], phi[:, -1] = self.features(0, self.n_rows), self.bias
         values = self.gate[:, :, None] * phi[:, None, :]
         columns = self.anchors.astype(np.int64)[:, :, None] * block_width + np.arange(block_width)
         starts = np.arange(self.n_rows + 1) * (self.n_neighbors * block_width)
@@ -200,20 +209,29 @@ class LiftedRows:
         return matrix.astype(self.dtype, copy=False)
 
     def _scores_by_anchor(self, weights: np.ndarray, begin: int, end: int, out: np.ndarray) -> None:
+        places, partial = self._products_by_anchor(weights, begin, end)
+        self.core.combine(begin, end, places, partial, out)
+        out += self.global_intercept(weights)
+
+    def _products_by_anchor(
+        self, weights: np.ndarray, begin: int, end: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """``W_jc · [φ_i, B]`` of pairs of a row and an active anchor, one GEMM per anchor.
+
+        Returns the place of each pair, row by row, and the products, ``(n_pairs, n_columns)``.
+        """
         n_pairs = (end - begin) * self.n_neighbors
         starts = np.empty(self.n_anchors + 1, np.int64)
         rows, places = np.empty(n_pairs, np.int64), np.empty(n_pairs, np.int64)
         self.core.group_by_anchor(begin, end, starts, rows, places)
-        partial = np.empty((n_pairs, out.shape[1]), self.dtype)
-        block = np.empty((end - begin, self.width), self.dtype)
-        self.rows.gather(np.arange(begin, end), block)
+        products = np.empty((n_pairs, weights.shape[1]), self.dtype)
+        block = self.features(begin, end)
         rows -= begin
         for anchor in range(self.n_anchors):
             first, last = starts[anchor], starts[anchor + 1]
             if first == last:
                 continue
             blocks = weights[anchor]
-            np.dot(block[rows[first:last]], blocks[:, :-1].T, out=partial[first:last])
-            partial[first:last] += self.bias * blocks[:, -1]
-        self.core.combine(begin, end, places, partial, out)
-        out += self.global_intercept(weights)
+            np.dot(block[rows[first:last]], blocks[:, :-1].T, out=products[first:last])
+            products[first:last] += self.bias * blocks[:, -1]
+        return places, products

@@ -30,7 +30,8 @@ from ..runtime.threads import Workers, row_blocks
 from .explanation import LocalRows
 from .lifting import LiftedRows
 from .multiclass import column_targets, n_columns
-from .problem import Problem
+from .problem import Problem, RegressionProblem
+from .residuals import RegressionLoss
 
 ROWS_PER_PREDICTION_BLOCK = 32_768
 NUMBERS_PER_EXPLANATION_BLOCK = 1 << 22
@@ -181,7 +182,7 @@ class LocalModel:
         self,
         data: LabelledRows,
         C: float,
-        loss: str,
+        loss: str | RegressionLoss,
         *,
         joint: bool = False,
         workers: Workers | None = None,
@@ -194,7 +195,7 @@ class LocalModel:
         data : LabelledRows
         C : float
             Weight of the losses against ``½‖W‖²``.
-        loss : {"hinge", "squared_hinge", "log"}
+        loss : {"hinge", "squared_hinge", "log"} or RegressionLoss
         joint : bool
             One joint margin per row (Crammer–Singer) instead of one per class.
         workers : Workers
@@ -209,10 +210,12 @@ class LocalModel:
         if lifted is None:
             assert workers is not None
             lifted = self.lift(data.X, workers)
-        n_classes = len(data.classes)
         # A cost must not vanish in single precision: the dual divides by it.
         tiny = np.finfo(lifted.dtype).tiny
         costs = np.maximum(C * data.sample_weight, tiny).astype(lifted.dtype)
+        if isinstance(loss, RegressionLoss):
+            return _regression_problem(lifted, data, costs, loss)
+        n_classes = len(data.classes)
         target = column_targets(data.target, n_classes, joint)
         return Problem(lifted, target, costs, n_columns(n_classes, joint), loss, joint)
 
@@ -268,6 +271,16 @@ class LocalModel:
                 "normalize": self.normalize,
             },
         )
+
+
+def _regression_problem(
+    lifted: LiftedRows, data: LabelledRows, costs: np.ndarray, loss: RegressionLoss
+) -> RegressionProblem:
+    """Each target has a column per quantile, or one."""
+    values = data.labels.reshape(len(costs), -1).astype(lifted.dtype)
+    losses = loss.columns(values.shape[1])
+    values = np.repeat(values, len(losses) // values.shape[1], axis=1)
+    return RegressionProblem(lifted, values, costs, len(losses), loss.name, residual_losses=losses)
 
 
 def linear_model(n_features: int, bias: float = 1.0) -> LocalModel:

@@ -11,22 +11,28 @@ from scipy.special import xlogy
 
 from ..runtime.threads import row_blocks
 from .multiclass import predicted_codes
+from .residuals import ResidualLoss
 
 LOSSES = ("squared_hinge", "hinge", "log")
+SMOOTH_LOSSES = ("squared_hinge", "log")
 # So many that their numbers, in double precision, stay in the nearer caches.
 ROWS_PER_BLOCK = 1 << 13
 
 
-def loss_values(loss: str, margins: np.ndarray) -> np.ndarray:
+def loss_values(loss: str | ResidualLoss, margins: np.ndarray) -> np.ndarray:
     """ℓ of each margin."""
+    if isinstance(loss, ResidualLoss):
+        return loss.values(margins)
     if loss == "log":
         return np.logaddexp(0, -margins)
     slack = np.maximum(0, 1 - margins)
     return slack if loss == "hinge" else slack * slack
 
 
-def pulls(loss: str, margins: np.ndarray) -> np.ndarray:
+def pulls(loss: str | ResidualLoss, margins: np.ndarray) -> np.ndarray:
     """``−ℓ'`` of each margin: what a dual variable is at the optimum, over its cost."""
+    if isinstance(loss, ResidualLoss):
+        return loss.pulls(margins)
     if loss == "log":
         with np.errstate(over="ignore"):  # exp of a large margin is infinite: a slope of 0
             return 1 / (1 + np.exp(margins))
@@ -34,8 +40,10 @@ def pulls(loss: str, margins: np.ndarray) -> np.ndarray:
     return 2 * slack if loss == "squared_hinge" else (slack > 0).astype(margins.dtype)
 
 
-def curvatures(loss: str, margins: np.ndarray) -> np.ndarray:
+def curvatures(loss: str | ResidualLoss, margins: np.ndarray) -> np.ndarray:
     """``ℓ''`` of each margin, of a loss that has one (the squared hinge has, but for a corner)."""
+    if isinstance(loss, ResidualLoss):
+        return loss.curvatures(margins)
     if loss == "log":
         wrong = pulls(loss, margins)
         return wrong * (1 - wrong)

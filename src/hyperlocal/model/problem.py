@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from typing import Any
 
 import numpy as np
 
 from .. import _core
 from ..runtime.threads import row_blocks
 from .lifting import LiftedRows
-from .losses import loss_sum
+from .losses import SMOOTH_LOSSES, loss_sum
+from .residuals import ResidualLoss
 
 NUMBERS_PER_NORM_BLOCK = 1 << 15
 
@@ -45,10 +47,44 @@ class Problem:
         return getattr(_core.Loss, self.loss)
 
     @property
+    def column_losses(self) -> tuple[str | ResidualLoss, ...]:
+        """The loss of each column's margins."""
+        return (self.loss,) * self.n_columns
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether losses have a derivative, and columns are separate problems."""
+        return self.loss in SMOOTH_LOSSES and not self.crammer_singer
+
+    @property
+    def bounds(self) -> tuple[Any, Any]:
+        """Between which dual variables lie, where columns are separate problems."""
+        return 0, np.inf if self.loss == "squared_hinge" else self.costs[:, None]
+
+    def core_dual(self, squared_norms: np.ndarray) -> Any:
+        """The compiled problem of dual coordinate descent."""
+        return _core.dual_problem(
+            self.lifted.core, self.target, self.costs, squared_norms, self.n_columns,
+            self.core_loss, self.crammer_singer,
+        )  # fmt: skip
+
+    def core_sgd(self, costs: np.ndarray) -> Any:
+        """The compiled problem of stochastic gradient, with costs of mean one."""
+        return _core.sgd_problem(
+            self.lifted.core, self.target, costs, self.n_columns, self.core_loss,
+            self.crammer_singer,
+        )  # fmt: skip
+
+    @property
     def labels(self) -> np.ndarray:
         """±1 per row and column."""
         positive = self.target[:, None] == np.arange(self.n_columns)
         return np.where(positive, 1, -1).astype(self.costs.dtype)
+
+    @property
+    def shifts(self) -> np.ndarray:
+        """Margins at weights of zero, ``(n_rows, n_columns)``; margins are ``y_ic f_ic`` more."""
+        return np.zeros((self.lifted.n_rows, self.n_columns))
 
     def signed(self, alpha: np.ndarray) -> np.ndarray:
         """What multiplies the lifted rows in the weights: ``α_ic y_ic``, or Crammer–Singer's α."""
@@ -67,6 +103,77 @@ class Problem:
         """``Σ_i costs_i ℓ_i``."""
         scores = self.lifted.scores(weights)
         return loss_sum(scores, self.target, self.costs, self.loss, self.crammer_singer)
+
+
+@dataclass(frozen=True)
+class RegressionProblem(Problem):
+    """The same with values to predict: margins are ``u_ic = f_c(x_i) − y_ic``, all labels 1.
+
+    Attributes
+    ----------
+    lifted, costs, n_columns
+        As for :class:`Problem`.
+    target : ndarray of the rows' dtype, shape (n_rows, n_columns)
+        The values.
+    loss : str
+        The name of the loss.
+    residual_losses : tuple of ResidualLoss
+        One per column.
+    """
+
+    residual_losses: tuple[ResidualLoss, ...] = ()
+
+    @property
+    def column_losses(self) -> tuple[str | ResidualLoss, ...]:
+        """The loss of each column's margins."""
+        return self.residual_losses
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether losses have a derivative."""
+        return all(loss.is_smooth for loss in self.residual_losses)
+
+    @property
+    def bounds(self) -> tuple[Any, Any]:
+        """Between which dual variables lie."""
+        costs = self.costs[:, None].astype(np.float64)
+        _, _, lower, upper = self._loss_table.T
+        return costs * lower, costs * upper
+
+    @property
+    def labels(self) -> np.ndarray:
+        """1 per row and column."""
+        return np.ones(self.target.shape, self.costs.dtype)
+
+    @property
+    def shifts(self) -> np.ndarray:
+        """Margins at weights of zero."""
+        return -self.target.astype(np.float64)
+
+    @property
+    def _loss_table(self) -> np.ndarray:
+        return np.array([astuple(loss) for loss in self.residual_losses])
+
+    def core_dual(self, squared_norms: np.ndarray) -> Any:
+        """The compiled problem of dual coordinate descent."""
+        return _core.dual_regression(
+            self.lifted.core, self.target, self._loss_table, self.costs, squared_norms
+        )
+
+    def core_sgd(self, costs: np.ndarray) -> Any:
+        """The compiled problem of stochastic gradient, with costs of mean one."""
+        return _core.sgd_regression(self.lifted.core, self.target, self._loss_table, costs)
+
+    def signed(self, alpha: np.ndarray) -> np.ndarray:
+        """What multiplies the lifted rows in the weights: α."""
+        return alpha
+
+    def losses(self, weights: np.ndarray) -> float:
+        """``Σ_i costs_i ℓ_i``."""
+        margins = self.lifted.scores(weights) + self.shifts
+        columns = zip(self.residual_losses, margins.T, strict=True)
+        values = sum(loss.values(column) for loss, column in columns)
+        return float(self.costs.astype(np.float64) @ values)
 
 
 def half_norm(weights: np.ndarray, *, penalize_intercept: bool = True) -> float:

@@ -32,7 +32,18 @@ class ExplanationDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, **options: Any) -> ExplanationDisplay:
-        """Explain one row and draw it; ``options`` are those of :meth:`plot`."""
+        """Explain one row and draw it; ``options`` are those of :meth:`plot`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from hyperlocal import LocallyLinearSVC
+        >>> from hyperlocal.plots import ExplanationDisplay
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> model = LocallyLinearSVC(random_state=0).fit(X, y)
+        >>> ExplanationDisplay.from_estimator(model, X.iloc[[0]]).explanation.prediction == 0
+        True
+        """
         explanation = explain(estimator, X)
         if not isinstance(explanation, Explanation):
             raise ValueError(f"X must be one row, not {len(explanation)}.")
@@ -86,7 +97,18 @@ class MeanContributionsDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, **options: Any) -> MeanContributionsDisplay:
-        """Average over the rows of ``X`` and draw; ``options`` are those of :meth:`plot`."""
+        """Average over the rows of ``X`` and draw; ``options`` are those of :meth:`plot`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from hyperlocal import LocallyLinearSVC
+        >>> from hyperlocal.plots import MeanContributionsDisplay
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> model = LocallyLinearSVC(random_state=0).fit(X, y)
+        >>> MeanContributionsDisplay.from_estimator(model, X).contributions.by_class.shape
+        (3, 4)
+        """
         return cls(mean_contributions(estimator, X)).plot(**options)
 
     def plot(self, ax: Any = None, *, n_features: int = FEATURES_SHOWN) -> MeanContributionsDisplay:

@@ -22,8 +22,11 @@ from ..gates.gate import ConstantGate
 from ..model.lifting import LiftedRows
 from ..model.local_model import ChainSettings, LocalModel
 from ..model.multiclass import joined_columns, predicted_codes
+from ..model.problem import Problem
 from ..runtime.threads import Workers
+from ..solvers import dual
 from ..solvers.newton import MOST_NUMBERS, written_out
+from ..solvers.result import SolverResult
 from ..solvers.training import Training
 
 # The log loss is flatter near zero than the hinge losses, and needs ten times as much.
@@ -74,13 +77,16 @@ def choose(
     workers: Workers,
     *,
     most_rows: int = MOST_ROWS,
+    by_newton: bool = True,
 ) -> Choice:
     """The candidate and the C that do best on held-out rows.
 
     The criterion is the share of wrong predictions plus the log loss of the scores after their best
     scaling: the first is what users count, the second also sees how rows are ranked and is less
     random. A later candidate must be better than those before it by more than the standard error of
-    the difference, so that a richer model is not chosen by chance.
+    the difference, so that a richer model is not chosen by chance. A candidate that takes many
+    epochs even at the smallest C (a linear model of rows far from standardized) is chosen only if
+    there is no other.
 
     Parameters
     ----------
@@ -93,30 +99,28 @@ def choose(
     workers : Workers
     most_rows : int
         Of more rows, a random sample of so many is used.
+    by_newton : bool
+        Whether the final solver takes Newton's steps where C is large; the evaluated ones then do.
     """
     data = _sample(data, most_rows, rng)
-    folds = _held_out_rows(data.target, rng)
+    folds = _held_out_rows(data.strata, rng)
     if not folds:
         return Choice(candidates[0], DEFAULT_COST)
     factor = FACTOR_FOR_LOG_LOSS if training.loss == "log" else 1.0
     seed = int(rng.integers(2**63))
-    training = replace(
-        training, solver="dual", tol=max(PATH_TOL, training.tol),
-        max_iter=min(MOST_EPOCHS, training.max_iter),
-        newton=training.newton and training.solver == "dual",
-    )  # fmt: skip
+    solver = _PathSolver(training, by_newton and training.solver != "sgd")
     best: _Trials | None = None
     last: _Trials | None = None
     n_in_vain = 0
     for number, settings in enumerate(candidates):
-        paths = [_Path(settings, training, data, held, seed, workers) for held in folds]
+        paths = [_Path(settings, solver, data, held, seed, workers) for held in folds]
         trials = _Trials(settings, paths)
-        if last is None or number < N_SIMPLE:
+        if best is None or last is None or number < N_SIMPLE:
             trials.by_decades([cost * factor for cost in COSTS])
         else:
             trials.climb(last.C, best)
         last = trials
-        if best is None or _is_less(trials.values, best.values):
+        if best is None or trials.is_better_than(best):
             best, n_in_vain = trials, 0
         else:
             n_in_vain += 1
@@ -130,6 +134,32 @@ def _is_less(values: np.ndarray, others: np.ndarray, n_errors: float = 1.0) -> b
     """Whether the mean is less by more than so many standard errors of the difference."""
     gains = others - values
     return float(gains.mean()) > n_errors * float(gains.std(ddof=1) / np.sqrt(len(gains)))
+
+
+@dataclass(frozen=True)
+class _PathSolver:
+    """Dual descent in few epochs; Newton's steps only where the final solver takes them."""
+
+    training: Training
+    by_newton: bool
+
+    @property
+    def tol(self) -> float:
+        return max(PATH_TOL, self.training.tol)
+
+    @property
+    def largest_gap(self) -> float:
+        """A solution counts up to this gap."""
+        return LARGEST_GAP if self.by_newton else self.tol
+
+    def solve(
+        self, problem: Problem, rng: np.random.Generator, alpha: np.ndarray | None
+    ) -> SolverResult:
+        """A solution, as far as the epochs go."""
+        return dual.solve(
+            problem, tol=self.tol, max_iter=min(MOST_EPOCHS, self.training.max_iter), rng=rng,
+            alpha=alpha, newton_after=None if self.by_newton else np.inf,
+        )  # fmt: skip
 
 
 class _Trials:
@@ -146,39 +176,53 @@ class _Trials:
 
     def __init__(self, settings: ChainSettings, paths: list[_Path]):
         self.settings, self.paths = settings, paths
-        self.C, self.values = DEFAULT_COST, np.array([np.inf])
+        n_held_out = sum(len(path.target) for path in paths)
+        self.C, self.values = DEFAULT_COST, np.full(n_held_out, np.inf)
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether some C took few epochs."""
+        return bool(np.isfinite(self.values).all())
+
+    def is_better_than(self, other: _Trials) -> bool:
+        """Whether this candidate is to be preferred."""
+        return self.is_solved and (not other.is_solved or _is_less(self.values, other.values))
 
     def at(self, C: float) -> tuple[bool, bool]:
-        """Try another C: whether it is the best so far, and whether it took few epochs."""
+        """Try another C: whether it is the best so far, and whether a larger one may be tried."""
         gap = max(path.advance(C) for path in self.paths)
         parts = [(path.scores, path.target, path.sample_weight) for path in self.paths]
         values = row_criteria(*map(np.concatenate, zip(*parts, strict=True)))
-        is_solved = gap <= LARGEST_GAP or not np.isfinite(self.values).all()
-        is_best = is_solved and bool(values.mean() < self.values.mean())
+        solver = self.paths[0].solver
+        is_best = gap <= solver.largest_gap and bool(values.mean() < self.values.mean())
         if is_best:
             self.C, self.values = C, values
-        return is_best, gap <= self.paths[0].training.tol
+        return is_best, gap <= solver.tol
 
     def by_decades(self, costs: Sequence[float]) -> None:
-        """Try increasing C; beyond one that takes many epochs, all rows would take too many."""
+        """Try increasing C."""
+        self.C = costs[0]
         for C in costs:
             if self.at(C) != (True, True):
                 break
-        for C in (self.C / HALF_A_DECADE, self.C * HALF_A_DECADE):
-            self.at(C)
+        if self.is_solved:
+            for C in (self.C / HALF_A_DECADE, self.C * HALF_A_DECADE):
+                self.at(C)
 
-    def climb(self, start: float, to_beat: _Trials | None) -> None:
+    def climb(self, start: float, to_beat: _Trials) -> None:
         """Go up or down from a C while that is better; end at once where it is much worse."""
+        self.C = start
         _, is_easy = self.at(start)
-        if to_beat is not None and _is_less(to_beat.values, self.values, N_ERRORS_TO_GIVE_UP):
+        are_solved = self.is_solved and to_beat.is_solved
+        if are_solved and _is_less(to_beat.values, self.values, N_ERRORS_TO_GIVE_UP):
             return
-        for step in (HALF_A_DECADE, 1 / HALF_A_DECADE):
-            is_better = is_easy or step < 1
-            while is_better:
-                is_better, is_easy = self.at(self.C * step)
-                is_better &= is_easy or step < 1
-            if start != self.C:
-                break
+        goes_on = is_easy
+        while goes_on:
+            goes_on = self.at(self.C * HALF_A_DECADE) == (True, True)
+        while start >= self.C:
+            is_better, _ = self.at(self.C / HALF_A_DECADE)
+            if not is_better:
+                return
 
 
 class _Path:
@@ -187,23 +231,22 @@ class _Path:
     def __init__(
         self,
         settings: ChainSettings,
-        training: Training,
+        solver: _PathSolver,
         data: LabelledRows,
         held: np.ndarray,
         seed: int,
         workers: Workers,
     ):
-        self.training = training
+        self.solver = solver
         self.rng = np.random.default_rng(seed)
         kept = np.flatnonzero(~held)
         self.rows = replace(part_of(data, kept), population=data.n_represented)
         test = part_of(data, np.flatnonzero(held))
         self.target, self.sample_weight = test.target, test.sample_weight
         self.chain: LocalModel = settings.fit(self.rows, self.rng, workers)
-        lifted = self.chain.lift(data.X, workers)
         self.lifted, self.test_rows = (
-            _in_basis(lifted, [kept, np.flatnonzero(held)])
-            if _is_wide(lifted)
+            _in_basis(self.chain.lift(data.X, workers), [kept, np.flatnonzero(held)])
+            if _is_wide(self.chain, len(held))
             else (self.chain.lift(part.X, workers) for part in (self.rows, test))
         )
         self.alpha: np.ndarray | None = None
@@ -211,20 +254,21 @@ class _Path:
 
     def advance(self, C: float) -> float:
         """Solve for the next C, as far as the epochs go; the relative duality gap."""
+        training = self.solver.training
         problem = self.chain.problem(
-            self.rows, C, self.training.loss, joint=self.training.joint, lifted=self.lifted
+            self.rows, C, training.loss, joint=training.joint, lifted=self.lifted
         )
-        result = self.training.solve(problem, self.rng, alpha=self.alpha)
+        result = self.solver.solve(problem, self.rng, self.alpha)
         self.alpha = result.alpha
         scores = self.test_rows.scores(result.weights)
         self.scores = joined_columns(scores, len(self.rows.classes))
         return result.duality_gap / max(result.objective, np.finfo(float).tiny)
 
 
-def _is_wide(lifted: LiftedRows) -> bool:
+def _is_wide(chain: LocalModel, n_rows: int) -> bool:
     """Whether a visit of a lifted row takes longer than one of a row of as many numbers as rows."""
-    n_rows, width = lifted.n_rows, lifted.width + 1
-    return lifted.n_neighbors * width > n_rows and n_rows * max(width, n_rows) < MOST_NUMBERS
+    width = chain.feature_map.n_features_out + 1
+    return chain.gate.n_neighbors * width > n_rows and n_rows * max(width, n_rows) < MOST_NUMBERS
 
 
 def _in_basis(lifted: LiftedRows, parts: Sequence[np.ndarray]) -> tuple[LiftedRows, ...]:

@@ -158,10 +158,7 @@ class Descent:
         shape = (lifted.n_rows, problem.n_columns)
         self.n_groups = 1 if problem.crammer_singer else problem.n_columns
         self.squared_norms = lifted.squared_norms()
-        self.core = _core.dual_problem(
-            lifted.core, problem.target, problem.costs, self.squared_norms,
-            problem.n_columns, problem.core_loss, problem.crammer_singer,
-        )  # fmt: skip
+        self.core = problem.core_dual(self.squared_norms)
         self.weights = lifted.zero_weights(problem.n_columns)
         self.alpha = np.zeros(shape, lifted.dtype)
         self.active = np.ones(shape, np.uint8)
@@ -321,8 +318,7 @@ class Descent:
         """The variables moved to where they are allowed to be."""
         if self.problem.crammer_singer:
             return self._feasible_joint(alpha)
-        upper = np.inf if self.problem.loss == "squared_hinge" else self.problem.costs[:, None]
-        return np.clip(alpha, 0, upper).astype(self.alpha.dtype, order="C")
+        return np.clip(alpha, *self.problem.bounds).astype(self.alpha.dtype, order="C")
 
     def _feasible_joint(self, alpha: np.ndarray) -> np.ndarray:
         """Crammer–Singer's variables made feasible: rivals at most 0, sums 0, ``a_y ≤ C``."""

@@ -2,7 +2,8 @@
 
 Dual descent takes epochs in proportion to C where features are correlated; Newton's steps solve the
 same problem in about ten, whatever C is, but each needs the matrix of second derivatives: for a
-column ``c`` with margins ``m_i = y_i w·z_i``, costs ``C_i`` and the loss ``ℓ``,
+column ``c`` with margins ``m_i = y_i w·z_i``, costs ``C_i`` and the loss ``ℓ`` (for a regression
+``m_i = w·z_i − y_i``, and 1 in place of the labels),
 
     g = w + Σ_i C_i ℓ'(m_i) y_i z_i,    H = I + Σ_i C_i ℓ''(m_i) z_i z_iᵀ.
 
@@ -19,6 +20,7 @@ from scipy.linalg.lapack import dposv
 from ..model.lifting import LiftedRows
 from ..model.losses import curvatures, loss_values, pulls
 from ..model.problem import Problem
+from ..model.residuals import ResidualLoss
 
 # The matrix is written out in double precision: 128 megabytes at most.
 MOST_NUMBERS = 1 << 24
@@ -32,13 +34,12 @@ EASY_EPOCHS = 25
 SHARE_OF_TOLERANCE = 0.01
 FULL_STEP_GAIN = 0.1  # of what a quadratic function would gain; else the step is halved
 MOST_HALVINGS = 30
-SMOOTH_LOSSES = ("squared_hinge", "log")
 
 
 def epochs_worth_it(problem: Problem) -> float:
     """After how many epochs without an end the steps are worth their cost; infinite for never."""
     lifted = problem.lifted
-    if problem.crammer_singer or problem.loss not in SMOOTH_LOSSES:
+    if not problem.is_smooth:
         return np.inf
     width = min(lifted.n_blocks * (lifted.width + 1), lifted.n_rows)
     if lifted.n_rows * max(width, lifted.width, lifted.n_anchors) > MOST_NUMBERS:
@@ -61,13 +62,13 @@ class NewtonDescent:
 
     def __init__(self, problem: Problem, tol: float, alpha: np.ndarray):
         rows = written_out(problem.lifted)
-        labels = problem.labels.astype(np.float64)
+        labels, shifts = problem.labels.astype(np.float64), problem.shifts
         costs = problem.costs.astype(np.float64)
         self.tol = SHARE_OF_TOLERANCE * tol
         self.workers = problem.lifted.workers
         self.columns = [
-            _Column(rows, labels[:, c], costs, problem.loss, labels[:, c] * alpha[:, c])
-            for c in range(problem.n_columns)
+            _Column(rows, labels[:, c], shifts[:, c], costs, loss, labels[:, c] * alpha[:, c])
+            for c, loss in enumerate(problem.column_losses)
         ]
 
     def run_epoch(self) -> None:
@@ -116,8 +117,9 @@ class _Column:
         self,
         rows: np.ndarray,
         labels: np.ndarray,
+        shifts: np.ndarray,
         costs: np.ndarray,
-        loss: str,
+        loss: str | ResidualLoss,
         steps: np.ndarray,
     ):
         self.rows = rows
@@ -127,7 +129,7 @@ class _Column:
         self.stuck = False
         self.expansion = steps
         self.weights = steps @ rows
-        self._move_to(self.weights, labels * (rows @ self.weights))
+        self._move_to(self.weights, labels * (rows @ self.weights) + shifts)
 
     def step(self) -> None:
         """Towards the optimum of the quadratic function that touches here, by halves if need be."""

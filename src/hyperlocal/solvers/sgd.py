@@ -164,10 +164,7 @@ def visit(
         scale = 1 / np.float64(mean_cost)
     costs = (problem.costs * scale).astype(lifted.dtype)
 
-    core = _core.sgd_problem(
-        lifted.core, problem.target, costs, problem.n_columns, problem.core_loss,
-        problem.crammer_singer,
-    )  # fmt: skip
+    core = problem.core_sgd(costs)
     schedule = _core.SgdSchedule(
         lambda_=state.lambda_, t0=state.t0, skip=skip, decay_bias=penalize_intercept
     )

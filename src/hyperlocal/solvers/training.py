@@ -12,6 +12,7 @@ from ..data.labelled import LabelledRows
 from ..model.local_model import LocalModel
 from ..model.losses import LOSSES
 from ..model.problem import Problem
+from ..model.residuals import RegressionLoss
 from ..runtime.progress import Monitor
 from ..runtime.threads import Workers
 from . import dual, qp, sgd
@@ -29,25 +30,22 @@ class Training:
     ----------
     C : float
         Weight of the losses against ``½‖W‖²``.
-    loss : {"hinge", "squared_hinge", "log"}
+    loss : {"hinge", "squared_hinge", "log"} or RegressionLoss
     multi_class : {"ovr", "crammer_singer"}
     solver : {"dual", "sgd", "qp"}
     tol : float
     max_iter : int
     penalize_intercept : bool
         Whether "sgd" penalizes intercepts, as the other solvers do.
-    newton : bool
-        Whether "dual" takes Newton's steps where these are faster.
     """
 
     C: float
-    loss: str
+    loss: str | RegressionLoss
     multi_class: str = "ovr"
     solver: str = "dual"
     tol: float = 1e-3
     max_iter: int = 1000
     penalize_intercept: bool = False
-    newton: bool = True
 
     @property
     def joint(self) -> bool:
@@ -59,8 +57,11 @@ class Training:
         check_number("C", self.C)
         check_number("tol", self.tol, inclusive=True)
         check_number("max_iter", self.max_iter, integer=True, above=1, inclusive=True)
-        check_choice("loss", self.loss, LOSSES)
         check_choice("solver", self.solver, solvers)
+        if isinstance(self.loss, RegressionLoss):
+            self.loss.check()
+            return
+        check_choice("loss", self.loss, LOSSES)
         check_choice("multi_class", self.multi_class, MULTI_CLASS)
         if self.loss == "log" and self.solver == "qp":
             raise ValueError("solver='qp' cannot use loss='log'; use solver='dual' or 'sgd'.")
@@ -92,8 +93,7 @@ class Training:
             return sgd.solve(
                 problem, start=weights, penalize_intercept=self.penalize_intercept, **options
             )
-        newton_after = None if self.newton else np.inf
-        return dual.solve(problem, alpha=alpha, newton_after=newton_after, **options)
+        return dual.solve(problem, alpha=alpha, **options)
 
     def advice(self, result: SolverResult) -> str:
         """The warning for a result that did not converge."""

@@ -97,6 +97,15 @@ def match_detections(
         For all detections, one picture after the other.
     scores : ndarray
     n_objects : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.vision import Detections, match_detections
+    >>> found = Detections(np.array([[0, 0, 10, 10], [40, 40, 50, 50]]), np.array([2.0, 1.0]))
+    >>> is_right, scores, n_objects = match_detections([found], [[[1, 0, 11, 10]]])
+    >>> is_right.tolist(), scores.tolist(), n_objects
+    ([True, False], [2.0, 1.0], 1)
     """
     is_right: list[bool] = []
     scores: list[np.ndarray] = []
