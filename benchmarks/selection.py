@@ -62,7 +62,10 @@ def compare(
     grid = {"C": [1, 10, 100], "gamma": [factor * scale for factor in FACTORS]}
     kernel, kernel_seconds = timed(GridSearchCV(SVC(), grid, cv=folds, n_jobs=2), X, y)
     facts = {"SVC, error %": 100 * (1 - kernel.score(X_test, y_test)), "SVC, s": kernel_seconds}
-    for name, scalers in (("ours", (None,)), ("scaled", (None, RelevanceScaler(random_state=0)))):
+    for name, scalers in (
+        ("ours", (None,)),
+        ("scaled", (None, RelevanceScaler(method="trees", random_state=0))),
+    ):
         for number in range(N_SEEDS):
             model = LocallyLinearSVCCV(
                 scalers=scalers, cv=folds, n_jobs=2, random_state=N_SEEDS * seed + number

@@ -124,7 +124,7 @@ def test_relevance_is_found_within_folds():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((400, 30)).astype(np.float32)
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
-    scalers = (None, RelevanceScaler(n_estimators=30, random_state=0, power=0.5))
+    scalers = (None, RelevanceScaler(method="trees", n_estimators=30, random_state=0, power=0.5))
     model = LocallyLinearSVCCV(
         scalers=scalers, n_anchors=8, feature_maps=("quadratic",), Cs=(3.0,), random_state=0
     ).fit(X, y)
@@ -141,7 +141,7 @@ def test_scaled_features_are_explained_as_they_were_given():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 6))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
-    scaler = RelevanceScaler(n_estimators=30, random_state=0, power=0.5)
+    scaler = RelevanceScaler(method="trees", n_estimators=30, random_state=0, power=0.5)
     model = LocallyLinearSVCCV(
         8, scalers=(scaler,), feature_maps=("quadratic",), Cs=(10.0,), random_state=0
     ).fit(X, y)

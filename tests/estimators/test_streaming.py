@@ -19,6 +19,11 @@ from hyperlocal.papers import LocalCodingSVC
 from hyperlocal.solvers.training import Training
 
 
+def as_given(settings, training, *others, **options):
+    """Nothing is chosen."""
+    return settings, training
+
+
 def make_data(n_classes=2, n_rows=1_500, dtype=np.float64):
     X, y = make_classification(
         n_rows, 6, n_informative=5, n_redundant=0, n_classes=n_classes, class_sep=0.8,
@@ -97,7 +102,7 @@ def test_a_sample_places_the_gate(workers):
     X, y = make_data(n_rows=4_000)
     training = Training(3.0, "squared_hinge")
     part = fit_to_stream(
-        model(), ChainSettings(n_neighbors=4), [], training, cut(X, y), None, sample_rows=500
+        model(), ChainSettings(n_neighbors=4), as_given, training, cut(X, y), None, sample_rows=500
     )
     assert part.chain.n_anchors == round(np.sqrt(4_000) / 4)
     scores = part.chain.trained(part.result.weights).scores(X, workers)

@@ -51,7 +51,10 @@ MODELS = {
     "features": local(code_on="features"),
     "codes": LocalCodingSVC(9, random_state=0),
     "chosen": LocallyLinearSVCCV(
-        (1, 6), Cs=(3.0,), scalers=(RelevanceScaler(random_state=0),), random_state=0
+        (1, 6),
+        Cs=(3.0,),
+        scalers=(RelevanceScaler(method="trees", random_state=0),),
+        random_state=0,
     ),
     "supervised": SupervisedAnchorSVC(6, n_neighbors=3, anchor_epochs=1, random_state=0),
     "landmarks": LandmarkSVC(3, random_state=0),
@@ -82,7 +85,10 @@ MODELS = {
         FunctionTransformer(),
         make_pipeline(StandardScaler(), MEGM(transformation="diagonal")),
         LocallyLinearSVCCV(
-            (1, 6), Cs=(3.0,), scalers=(RelevanceScaler(random_state=0),), random_state=0
+            (1, 6),
+            Cs=(3.0,),
+            scalers=(RelevanceScaler(method="trees", random_state=0),),
+            random_state=0,
         ),
     ),
     "search": GridSearchCV(make_pipeline(StandardScaler(), local()), {}, cv=2),

@@ -67,7 +67,10 @@ def binned():
     [
         local(feature_map=None),
         LocallyLinearSVCCV(
-            (1, 6), feature_maps=(None,), scalers=(RelevanceScaler(random_state=0),), random_state=0
+            (1, 6),
+            feature_maps=(None,),
+            scalers=(RelevanceScaler(method="trees", random_state=0),),
+            random_state=0,
         ),
     ],
     ids=["alone", "chosen"],

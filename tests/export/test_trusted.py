@@ -42,7 +42,9 @@ ESTIMATORS = [
     LocallyLinearSVC(feature_map="nystroem", code_on=PCA(2), warm_start=True, **FEW),
     LocallyLinearSVC(feature_map="additive_chi2", code_on=[0, 1], **FEW),
     LocallyLinearSVC(solver="sgd", feature_map=None, **FEW),
-    LocallyLinearSVCCV((1, 6), Cs=(0.3, 3.0), scalers=(None, RelevanceScaler()), random_state=0),
+    LocallyLinearSVCCV(
+        (1, 6), Cs=(0.3, 3.0), scalers=(None, RelevanceScaler(method="trees")), random_state=0
+    ),
     RelevanceScaler(random_state=0),
     TableEncoder(),
     LocalCodingSVC(**FEW),

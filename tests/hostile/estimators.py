@@ -40,11 +40,15 @@ ESTIMATORS = {
         (PegasosRegressor, {"max_iter": 5}),
         (KernelPegasosSVC, {"max_iter": 2}),
         (LocalCoder, {}),
-        (RelevanceScaler, {"n_estimators": 3}),
+        (RelevanceScaler, {"method": "trees", "n_estimators": 3}),
+        (RelevanceScaler, {}),
         (MEGM, {"max_iter": 5}),
         (AdditiveKernelMap, {}),
     ]
 }
+
+
+CLASSIFIERS = [name for name in ESTIMATORS if name.endswith(("SVC", "SVCCV"))]
 
 
 def make(name, **changed):

@@ -31,8 +31,6 @@ class DaskSupervisedAnchorSVC(DaskClassifier):
     ----------
     client, partitioning, n_partitions, epochs_per_round, tol
         As in :class:`DaskLocallyLinearSVC`.
-    C : float, default=3.0
-        Weight of the losses; a number, because a search would need all rows several times.
     max_iter : int, default=500
         The most rounds; fewer than epochs elsewhere, because a round has several epochs.
     anchor_rounds : int, default=4

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from ..data.arguments import check_flag, make_generator
+from ..data.arguments import check_choice, check_flag, make_generator
 from ..data.checks import check_known_classes, check_labelled_rows, warn_about_scales
 from ..data.labelled import LabelledRows, merge_equal_rows
 from ..model.local_model import ChainSettings, LocalModel
@@ -23,6 +23,7 @@ from ..model.problem import Problem
 from ..runtime.progress import CallbackSupportMixin, EpochMonitor, Monitor, with_callbacks
 from ..runtime.threads import Workers
 from ..selection.automatic import DEFAULT_COST, choose
+from ..selection.relevance import COST, RELEVANCES, with_relevance
 from ..solvers import sgd
 from ..solvers.result import SolverResult
 from ..solvers.sgd import SgdState
@@ -34,8 +35,9 @@ from .streaming import fit_to_stream
 # A warm start reuses the gate and the map of the last fit if these are unchanged; with C="auto" it
 # reuses what was chosen, which depends on all of them.
 LIFT_PARAMETERS = ("normalize", "intercept_scaling")
-GATE_PARAMETERS = tuple(
-    field.name for field in fields(ChainSettings) if field.name not in LIFT_PARAMETERS
+GATE_PARAMETERS = (
+    "relevance",
+    *(field.name for field in fields(ChainSettings) if field.name not in LIFT_PARAMETERS),
 )
 CHOICE_PARAMETERS = (*GATE_PARAMETERS, *LIFT_PARAMETERS, "C", "loss", "multi_class")
 
@@ -128,7 +130,8 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
         ):
             if last is None:
                 self._forget()
-                settings, training = self._chosen(settings, training, data, rng, workers)
+                (own_rng,) = rng.spawn(1)  # the gate gets the same numbers as with a given C
+                settings, training = self._chosen(settings, training, data, own_rng, workers)
                 chain = settings.fit(data, rng, workers)
             elif self._candidates(settings):
                 chain, training = self.model_, replace(training, C=self.C_)
@@ -145,7 +148,7 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
         settings, training = self._checked_arguments()
         self._forget()
         found = fit_to_stream(
-            self, settings, self._candidates(settings), training, stream, classes,
+            self, settings, self._chosen, training, stream, classes,
             block_rows=block_rows, folder=folder,
         )  # fmt: skip
         self._online = None
@@ -192,7 +195,8 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
         rng = make_generator(self.random_state) if online is None else online.rng
         with Workers(self.n_jobs) as workers:
             if first:
-                settings, training = self._chosen(settings, training, data, rng, workers)
+                (own_rng,) = rng.spawn(1)  # the gate gets the same numbers as with a given C
+                settings, training = self._chosen(settings, training, data, own_rng, workers)
                 chain = settings.fit(data, rng, workers)
             else:
                 chain, data = self.model_, data.astype(self.model_.dtype)
@@ -253,6 +257,10 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
         """The chains among which ``C="auto"`` chooses; none where C is a number."""
         return []
 
+    def _relevance(self) -> str | None:
+        """How features are scaled by relevance."""
+        return None
+
     def _solvers(self) -> tuple[str, ...]:
         return SOLVERS
 
@@ -304,6 +312,7 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
         )  # fmt: skip
         training.check(self._solvers())
         check_flag("warm_start", self.warm_start)
+        check_choice("relevance", self._relevance(), RELEVANCES)
         self._check_common()
         return settings, training
 
@@ -314,13 +323,16 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
         data: LabelledRows,
         rng: np.random.Generator,
         workers: Workers,
+        *,
+        by_newton: bool = True,
     ) -> tuple[ChainSettings, Training]:
-        """Settings and training with C chosen on held-out rows, if that is wanted."""
+        """Settings and training with C and scales of features chosen, if that is wanted."""
+        first = replace(training, C=COST) if self._candidates(settings) else training
+        settings = with_relevance(settings, self._relevance(), first, data, rng, workers)
         candidates = self._candidates(settings)
         if not candidates:
             return settings, training
-        (other_rng,) = rng.spawn(1)  # the gate gets the same numbers as with a given C
-        choice = choose(candidates, training, data, other_rng, workers)
+        choice = choose(candidates, training, data, rng, workers, by_newton=by_newton)
         return choice.settings, replace(training, C=choice.C)
 
     def _checked_batch(

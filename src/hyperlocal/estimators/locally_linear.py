@@ -75,6 +75,11 @@ class LocallyLinearSVC(ChainClassifier):
     global_intercept : bool, default=True
         Add an intercept that neither the gate nor the normalization scales. Its penalty is
         negligible: it counts as one weight, whatever the number of rows.
+    relevance : {None, "gradient", "auto"}, default=None
+        Scale features by the gradients of the model's own scores, in up to four rounds, or mix
+        them by the matrix of their products; see :class:`RelevanceScaler`. "gradient" takes the
+        best round on held-out rows, "auto" only if that is better than the features as given. It
+        takes the time of about ten fits to at most 5,000 rows.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes; they multiply the weights of the class's rows.
     n_jobs : int or None, default=None
@@ -96,12 +101,15 @@ class LocallyLinearSVC(ChainClassifier):
         Parameters that were chosen by ``C="auto"``: ``LocallyLinearSVC(**chosen_)`` fits such a
         model without a choice.
     anchors_ : ndarray of shape (n_anchors, width)
-        One anchor, if a single model was chosen; of levels, fine ones first.
+        One anchor, if a single model was chosen; of levels, fine ones first. With relevance, in the
+        scaled features.
     beta_ : float
     coef_ : ndarray of shape (n_anchors, n_columns, p)
         Weights of the local models; one column per class, or one for two classes.
     intercept_ : ndarray of shape (n_anchors, n_columns)
     global_intercept_ : ndarray of shape (n_columns,)
+    relevance_ : ndarray of shape (n_features,) or (n_features, n_features), or None
+        What features are multiplied by before everything else.
     classes_ : ndarray of shape (n_classes,)
     n_iter_ : int
         Epochs run.
@@ -149,6 +157,7 @@ class LocallyLinearSVC(ChainClassifier):
     tol: float = 1e-3
     intercept_scaling: float = 1.0
     global_intercept: bool = True
+    relevance: Any = None
     class_weight: Any = None
     n_jobs: int | None = None
     random_state: Any = None
@@ -177,6 +186,15 @@ class LocallyLinearSVC(ChainClassifier):
             "C": self.C_,
         }
 
+    @property
+    def relevance_(self) -> np.ndarray | None:
+        """What features are multiplied by before everything else; None for features as given."""
+        before = self.model_.input_map
+        return None if before is None else before.factors
+
+    def _relevance(self) -> str | None:
+        return self.relevance
+
     def _candidates(self, settings: ChainSettings) -> list[ChainSettings]:
         if not (isinstance(self.C, str) and self.C == "auto"):
             return []
@@ -192,7 +210,7 @@ class LocallyLinearSVC(ChainClassifier):
         # Rows as they are, so that the first candidate is what any linear classifier fits; but
         # stochastic gradient converges slowly on rows of different lengths.
         normalize = self.normalize and self.solver == "sgd"
-        linear = replace(settings, n_anchors=1, feature_map=None, normalize=normalize)
+        linear = replace(settings, n_anchors=1, feature_map=None, normalize=normalize, before=None)
         return [linear, *(replace(settings, n_anchors=number) for number in (1, "auto", "levels"))]
 
     @with_callbacks

@@ -13,9 +13,7 @@ from ..data.arguments import check_choice, check_flag, make_generator
 from ..data.checks import check_labelled_rows, warn_about_scales
 from ..data.labelled import LabelledRows, merge_equal_rows
 from ..maps.transformer import transformed
-from ..model.explaining import ExplainedModel
 from ..model.local_model import ChainSettings
-from ..model.scaled import ScaledModel
 from ..runtime.progress import EpochMonitor
 from ..runtime.threads import Workers
 from ..selection.outcomes import Outcome, best_outcome, results_table
@@ -204,20 +202,11 @@ class_weight, n_jobs, random_state
         self.objective_, self.duality_gap_ = model.objective_, model.duality_gap_
         self.history_ = model.history_
         self.model_ = model.model_
-
-    # ---- explanations, in the features as they were given --------------------------------------
-
-    def _scale(self) -> np.ndarray | None:
-        """The factors of a scaler that only multiplies features."""
-        is_scale = isinstance(self.scaler_, RelevanceScaler)
-        return self.scaler_.scale_.astype(self.model_.dtype) if is_scale else None
-
-    def _explained_model(self) -> ExplainedModel:
-        scale = self._scale()
-        return self.model_ if scale is None else ScaledModel(self.model_, scale)
+        if isinstance(scaler, RelevanceScaler):
+            self.model_ = self.model_.after(scaler.input_map())
 
     def _checked_rows(self, X: Any) -> Any:
         X = super()._checked_rows(X)
-        if self.scaler_ is None or self._scale() is not None:
-            return X
+        if self.scaler_ is None or isinstance(self.scaler_, RelevanceScaler):
+            return X  # the model has the scales of features in it
         return transformed(self.scaler_, X, "scalers")

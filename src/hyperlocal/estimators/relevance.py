@@ -1,4 +1,4 @@
-"""RelevanceScaler: features scaled by their importance."""
+"""RelevanceScaler: features scaled by their relevance."""
 
 from __future__ import annotations
 
@@ -6,30 +6,49 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.arguments import check_number
+from ..data.arguments import check_choice, check_number, make_generator
 from ..data.checks import check_labelled_rows, check_rows
-from ..maps.plain import Step, scaling
+from ..data.labelled import LabelledRows, merge_equal_rows
+from ..maps.linear import InputMap
+from ..maps.plain import Step
+from ..model.local_model import ChainSettings
 from ..runtime.stamp import stamped
+from ..runtime.threads import Workers
+from ..selection.relevance import COST, KINDS, learn_relevance
+from ..solvers.training import Training
+
+METHODS = ("gradient", "trees")
 
 
 @dataclass(eq=False, repr=False)
 @stamped
 class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Scale each feature by a power of its importance in a forest of extremely random trees.
+    """Scale each feature by its relevance, or mix features by it.
 
     Distances to anchors then depend mostly on relevant features, and weights on the others are
-    penalized more. This helps if many features are nearly irrelevant. It can hurt if features are
-    informative only in combination. Standardize the features first.
+    penalized more. This helps if many features are nearly irrelevant, or if few directions matter.
+    Standardize the features first.
+
+    By default relevance comes from the gradients of a locally linear model: with the mean product
+    ``M`` of the gradients of its scores, features are multiplied by ``M_ii ** power`` or, as a
+    whole, by the matrix ``M ** power``; then a model of the scaled features gives the next ``M``.
+    Rounds, kind, and whether features are scaled at all are decided on held-out rows, so that this
+    rarely hurts. It has the idea of recursive feature machines (Radhakrishnan et al., 2024).
 
     Parameters
     ----------
     power : float, default=0.25
-        Scales are ``(importance / mean importance) ** power``; zero changes nothing.
+        Zero changes nothing.
+    method : {"gradient", "trees"}, default="gradient"
+        "trees" is the importance in a forest of extremely random trees over its mean. It can hurt
+        if features are informative only in combination.
+    kind : {"auto", "diagonal", "full"}, default="auto"
+        "diagonal" multiplies features, "full" mixes them (not sparse rows, nor more than 64
+        features). "auto" tries both. "trees" always multiplies.
     n_estimators : int, default=100
         Trees of the forest.
     estimator : classifier with ``feature_importances_``, default=None
@@ -39,33 +58,39 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    scale_ : ndarray of shape (n_features,)
+    scale_ : ndarray of shape (n_features,) or (n_features, n_features)
+        What rows are multiplied by; ones where held-out rows gain nothing. Squares have mean one.
+    n_rounds_ : int
+        Rounds of "gradient"; zero where held-out rows gain nothing.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
 
     See Also
     --------
-    LocallyLinearSVCCV : Tries it with ``scalers=(None, RelevanceScaler())``.
+    LocallyLinearSVC : ``relevance="auto"`` does the same inside, and explains in the features as
+        given.
 
     Examples
     --------
     >>> import numpy as np
     >>> from hyperlocal.preprocessing import RelevanceScaler
-    >>> X = np.random.default_rng(0).standard_normal((200, 3))
-    >>> scaler = RelevanceScaler(random_state=0).fit(X, X[:, 0] > 0)
-    >>> int(scaler.scale_.argmax())
-    0
+    >>> X = np.random.default_rng(0).standard_normal((400, 5))
+    >>> scaler = RelevanceScaler(kind="diagonal", random_state=0).fit(X, X[:, 0] * X[:, 1] > 0)
+    >>> np.sort(scaler.scale_.argsort()[-2:])
+    array([0, 1])
     """
 
     power: float = 0.25
     _: KW_ONLY
+    method: str = "gradient"
+    kind: str = "auto"
     n_estimators: int = 100
     estimator: Any = None
     n_jobs: int | None = None
     random_state: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RelevanceScaler:
-        """Fit the forest and compute the scales.
+        """Find the scales.
 
         Parameters
         ----------
@@ -79,15 +104,32 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self
         """
         check_number("power", self.power, inclusive=True)
+        check_choice("method", self.method, METHODS)
+        check_choice("kind", self.kind, ("auto", *KINDS))
         check_number("n_estimators", self.n_estimators, integer=True, above=1, inclusive=True)
         data = check_labelled_rows(self, X, y, sample_weight, None)
+        find = self._scales_by_gradients if self.method == "gradient" else self._scales_by_trees
+        self.scale_, self.n_rounds_ = find(data)
+        return self
+
+    def _scales_by_gradients(self, data: LabelledRows) -> tuple[np.ndarray, int]:
+        kinds = KINDS if self.kind == "auto" else (self.kind,)
+        data = merge_equal_rows(data)
+        with Workers(self.n_jobs) as workers:
+            found = learn_relevance(
+                ChainSettings(global_intercept=True), Training(COST, "squared_hinge"), data,
+                make_generator(self.random_state), workers, kinds=kinds, power=self.power,
+            )  # fmt: skip
+        scale = np.ones(data.X.shape[1]) if found.before is None else found.before.factors
+        return scale.astype(np.float64), found.n_rounds
+
+    def _scales_by_trees(self, data: LabelledRows) -> tuple[np.ndarray, int]:
         forest = clone(self.estimator) if self.estimator is not None else self._forest()
         forest.fit(data.X, data.target, sample_weight=data.sample_weight)
         importance = np.asarray(forest.feature_importances_, dtype=np.float64)
         mean = importance.mean()
         relative = importance / mean if mean > 0 else np.ones_like(importance)
-        self.scale_ = relative**self.power
-        return self
+        return relative**self.power, 0
 
     def _forest(self) -> ExtraTreesClassifier:
         return ExtraTreesClassifier(
@@ -106,15 +148,15 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         {ndarray, CSR} of shape (n_rows, n_features)
         """
         check_is_fitted(self, "scale_")
-        X = check_rows(self, X, reset=False)
-        scale = self.scale_.astype(X.dtype)
-        if not sp.issparse(X):
-            return X * scale
-        return sp.csr_array((X.data * scale[X.indices], X.indices, X.indptr), shape=X.shape)
+        return self.input_map().transform(check_rows(self, X, reset=False))
+
+    def input_map(self) -> InputMap:
+        """The scales as a map that pulls weights back to the features as given."""
+        return InputMap(self.scale_)
 
     def plain(self) -> list[Step]:
-        """The factors as a plain step, for export."""
-        return [scaling(self.scale_)]
+        """The product as a plain step, for export."""
+        return self.input_map().plain()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

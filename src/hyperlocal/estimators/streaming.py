@@ -9,9 +9,9 @@ are drawn from the files at random.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,6 @@ from ..maps.quadratic import ROWS_FOR_PRINCIPAL_AXES
 from ..model.local_model import ChainSettings, LocalModel
 from ..runtime.progress import EpochMonitor
 from ..runtime.threads import Workers
-from ..selection.automatic import choose
 from ..solvers.result import SolverResult
 from ..solvers.stored import StoredProblem
 from ..solvers.training import Training
@@ -47,7 +46,7 @@ class StreamedFit:
 def fit_to_stream(
     estimator: Any,
     settings: ChainSettings,
-    candidates: Sequence[ChainSettings],
+    choice: Callable[..., tuple[ChainSettings, Training]],
     training: Training,
     stream: Iterable[Any],
     classes: Any,
@@ -63,8 +62,8 @@ def fit_to_stream(
     estimator : estimator
         Its number and names of features are set; progress is reported in its name.
     settings : ChainSettings
-    candidates : sequence of ChainSettings
-        If there are any, one of them is chosen together with C, instead of the settings.
+    choice : callable
+        From settings, training and a sample of rows to those with everything chosen.
     training : Training
     stream, classes, block_rows, folder
         As in :meth:`LocallyLinearSVC.fit_stream`.
@@ -84,9 +83,10 @@ def fit_to_stream(
         workers = stack.enter_context(Workers(estimator.n_jobs))
         n_wanted = rows_to_sample(settings.n_anchors, sample_rows)
         sample = _sample(rows, n_wanted, sample_rng)
-        if candidates:
-            choice = choose(candidates, training, sample, choice_rng, workers, by_newton=False)
-            settings, training = choice.settings, replace(training, C=choice.C)
+        # Blocks of rows are visited by dual descent: no Newton steps.
+        settings, training = choice(
+            settings, training, sample, choice_rng, workers, by_newton=False
+        )
         chain = settings.fit(sample, rng, workers)
         problem = stack.enter_context(StoredProblem(chain, training, rows, block_rows, workers))
         problem.prepare()

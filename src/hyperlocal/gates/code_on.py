@@ -15,6 +15,7 @@ from sklearn.base import clone
 
 from ..data.rows import canonical
 from ..maps.base import FeatureMap
+from ..maps.linear import InputMap
 from ..maps.plain import Step, plain_steps
 from ..maps.transformer import transformed
 
@@ -62,6 +63,12 @@ class CodeOn:
         """Whether distances are measured on the mapped features."""
         return isinstance(self.source, str) and self.source == "features"
 
+    def after(self, before: InputMap) -> CodeOn:
+        """The same of rows that are mapped linearly first; a feature map does that itself."""
+        if self.uses_map:
+            return self
+        return CodeOn(before if self.uses_input else _MappedFirst(before, self))
+
     def transform(self, X: Any, feature_map: FeatureMap) -> Any:
         """The rows to code."""
         if self.uses_map:
@@ -92,3 +99,17 @@ class CodeOn:
                 f"mask of length {n_features}."
             )
         return columns
+
+
+@dataclass(frozen=True)
+class _MappedFirst:
+    """Columns or a transformer's output of rows that are mapped linearly first."""
+
+    before: InputMap
+    then: CodeOn
+
+    def transform(self, X: Any) -> Any:
+        return self.then.transform(self.before.transform(X), FeatureMap())
+
+    def plain(self) -> list[Step]:
+        return [*self.before.plain(), *(self.then.plain() or [])]

@@ -38,8 +38,8 @@ class Codes:
     distances: np.ndarray
     reserves: np.ndarray | None = None
 
-    def take(self, rows: np.ndarray) -> Codes:
-        """Codes of the chosen rows, as a copy."""
+    def take(self, rows: np.ndarray | slice) -> Codes:
+        """Codes of the chosen rows."""
         return Codes(self.anchors[rows], self.weights[rows], self.distances[rows])
 
 

@@ -40,8 +40,12 @@ def finest_n_anchors(n_distinct: float) -> int:
     return max(1, min(wanted, int(n_distinct) // FEWEST_ROWS_PER_ANCHOR))
 
 
-def level_sizes(n_anchors: Any) -> list[tuple[Any, Callable[[float], int]]]:
+def level_sizes(
+    n_anchors: Any, default: Callable[[float], int] = default_n_anchors
+) -> list[tuple[Any, Callable[[float], int]]]:
     """The number of anchors of each level, fine ones first, and what "auto" means there.
+
+    For a single level it means the default.
 
     Examples
     --------
@@ -54,8 +58,8 @@ def level_sizes(n_anchors: Any) -> list[tuple[Any, Callable[[float], int]]]:
     if isinstance(n_anchors, str) and n_anchors == "levels":
         return [("auto", finest_n_anchors), ("auto", default_n_anchors), (1, default_n_anchors)]
     if isinstance(n_anchors, str) or not isinstance(n_anchors, Sequence):
-        return [(n_anchors, default_n_anchors)]
-    return [(number, default_n_anchors) for number in sorted(n_anchors, reverse=True)]
+        return [(n_anchors, default)]
+    return [(number, default) for number in sorted(n_anchors, reverse=True)]
 
 
 @dataclass(frozen=True)
@@ -129,6 +133,22 @@ class LevelsGate(Gate):
             parts.append((codes.anchors + np.int32(first), share * weights, codes.distances))
             first += level.n_anchors
         return Codes(*(np.hstack(arrays) for arrays in zip(*parts, strict=True)))
+
+    @property
+    def active_bounds(self) -> list[tuple[int, int]]:
+        """Where the active anchors of each level begin and end."""
+        return list(pairwise(accumulate(self.n_active, initial=0)))
+
+    def slopes(self, codes: Codes) -> np.ndarray | None:
+        """Those of each level; zero where weights are constant."""
+        slopes = np.zeros_like(codes.weights)
+        for level, (begin, end) in zip(self.levels, self.active_bounds, strict=True):
+            part = slice(begin, end)
+            own = Codes(codes.anchors[:, part], codes.weights[:, part], codes.distances[:, part])
+            found = level.slopes(own)
+            if found is not None:
+                slopes[:, part] = found
+        return slopes
 
     def plain(self) -> Step:
         """The gates of the levels beside each other."""

@@ -7,7 +7,8 @@ score is ``f_c = Σ_j a_jc`` (without the global intercept), ``a_jc = g_j (w_jc 
 
 ``J`` is the derivative of φ, ``t_j (v_j − x)`` that of ``log γ_j`` before the weights are scaled
 (:meth:`hyperlocal.gates.gate.Gate.slopes`). The term with ``r`` belongs to normalized rows; ``q``
-is ``γ`` for weights that sum to one, and ``γ² / ‖γ‖²`` for those of normalized rows.
+is ``γ`` for weights that sum to one, and ``γ² / ‖γ‖²`` for those of normalized rows. Levels of
+anchors, each of unit length, have such a ``q`` and an ``f_c`` of their own.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..gates.codes import Codes
+from ..maps.linear import InputMap
 from ..runtime.threads import Workers, row_blocks
 from .lifting import LiftedRows
 from .local_model import LocalModel
@@ -72,7 +74,8 @@ def score_gradients(
 def gate_is_included(model: LocalModel) -> bool:
     """Whether gradients include how the gate changes, where it changes at all."""
     known = model.gate.coding in ("soft", "inverse_distance", "hard")
-    return known and not hasattr(model.code_on.source, "transform")
+    source = model.code_on.source
+    return known and (isinstance(source, InputMap) or not hasattr(source, "transform"))
 
 
 def _block(model: LocalModel, X: Any, stored: Any, codes: Codes, include_gate: bool) -> np.ndarray:
@@ -91,11 +94,12 @@ def _block(model: LocalModel, X: Any, stored: Any, codes: Codes, include_gate: b
     moved = _toward_anchors(steps, codes.anchors, model.gate.anchors, space)
     if model.code_on.uses_map:
         return model.feature_map.gradients(stored, coef + moved)
-    gradients = model.feature_map.gradients(stored, coef)
-    if model.code_on.uses_input:
-        return gradients + moved
-    np.add.at(gradients, (slice(None), slice(None), model.code_on.source), moved)
-    return gradients
+    gradients, source = model.feature_map.gradients(stored, coef), model.code_on.source
+    if isinstance(source, InputMap):
+        moved = source.pull_back(moved)
+    elif isinstance(source, np.ndarray):
+        moved = moved @ np.eye(model.n_features_in, dtype=moved.dtype)[source]
+    return gradients + moved
 
 
 def _gate_steps(
@@ -105,11 +109,16 @@ def _gate_steps(
     slopes = model.gate.slopes(codes)
     if slopes is None:
         return None
-    shares = codes.weights
-    if model.normalize:
-        squares = shares * shares
-        shares = squares / squares.sum(axis=1, keepdims=True)
-    steps = lifted.all_anchor_scores(model.weights) - shares[:, :, None] * scores[:, None, :]
+    bounds = model.gate.active_bounds
+    steps = lifted.all_anchor_scores(model.weights)
+    for begin, end in bounds:
+        part = slice(begin, end)
+        shares = codes.weights[:, part]
+        if model.normalize or len(bounds) > 1:
+            squares = shares * shares
+            shares = squares / squares.sum(axis=1, keepdims=True)
+        own = steps[:, part].sum(axis=1) if len(bounds) > 1 else scores
+        steps[:, part] -= shares[:, :, None] * own[:, None, :]
     return steps * slopes[:, :, None]
 
 
@@ -128,3 +137,21 @@ def _toward_anchors(
     dense = rows.toarray() if sp.issparse(rows) else rows - origin
     total = steps.sum(axis=1)
     return moved.reshape(n_rows, n_columns, -1) - total[:, :, None] * dense[:, None, :]
+
+
+def gradient_products(
+    model: LocalModel, X: Any, sample_weight: np.ndarray, workers: Workers
+) -> np.ndarray:
+    """``M = Σ_ic s_i g_ic g_icᵀ / (Σ_i s_i · n_columns)`` of gradients ``g``, in double precision.
+
+    Feature i is relevant where ``M_ii`` is large; eigenvectors of M are directions in which scores
+    change.
+    """
+    products = np.zeros((model.n_features_in, model.n_features_in))
+    per_row = model.n_columns * model.n_features_in
+    for begin, end in row_blocks(X.shape[0], max(1, NUMBERS_PER_BLOCK // max(1, per_row))):
+        gradients = score_gradients(model, X[begin:end], workers).astype(np.float64)
+        gradients *= np.sqrt(sample_weight[begin:end])[:, None, None]
+        flat = gradients.reshape(-1, model.n_features_in)
+        products += flat.T @ flat
+    return products / (float(sample_weight.sum()) * model.n_columns)

@@ -18,12 +18,13 @@ import scipy.sparse as sp
 
 from ..data.arguments import check_flag, check_number
 from ..data.labelled import LabelledRows
-from ..gates.anchors import choose_anchors
+from ..gates.anchors import choose_anchors, default_n_anchors, default_n_codes
 from ..gates.code_on import CodeOn, check_code_on
 from ..gates.codes import Codes
 from ..gates.gate import ConstantGate, Gate, check_gate, fit_gate
 from ..gates.levels import LevelsGate, level_sizes
 from ..maps.base import FeatureMap
+from ..maps.linear import InputMap, MappedInput
 from ..maps.named import check_feature_map, make_feature_map
 from ..maps.plain import Step
 from ..runtime.threads import Workers, row_blocks
@@ -35,6 +36,20 @@ from .residuals import RegressionLoss
 
 ROWS_PER_PREDICTION_BLOCK = 32_768
 NUMBERS_PER_EXPLANATION_BLOCK = 1 << 22
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """A computed array that cannot be written to: the model would not see what is written.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.model.local_model import read_only
+    >>> read_only(np.zeros(3)).flags.writeable
+    False
+    """
+    array.flags.writeable = False
+    return array
 
 
 @dataclass(frozen=True)
@@ -114,17 +129,28 @@ class LocalModel:
     @property
     def intercept(self) -> np.ndarray:
         """Intercepts of the local models, ``(n_anchors, n_columns)``."""
-        return self.weights[: self.n_anchors, :, -1] * self.dtype.type(self.bias.value)
+        return read_only(self.weights[: self.n_anchors, :, -1] * self.dtype.type(self.bias.value))
 
     @property
     def global_intercept(self) -> np.ndarray:
         """The intercept that is added to all scores, ``(n_columns,)``."""
         offset = self.dtype.type(self.bias.offset)
-        return self.weights[-1, :, -1] * offset if offset else np.zeros(self.n_columns, self.dtype)
+        zero = np.zeros(self.n_columns, self.dtype)
+        return read_only(self.weights[-1, :, -1] * offset if offset else zero)
+
+    @property
+    def input_map(self) -> InputMap | None:
+        """The linear map of rows before everything else, if there is one."""
+        return self.feature_map.before if isinstance(self.feature_map, MappedInput) else None
 
     def trained(self, weights: np.ndarray) -> LocalModel:
         """This model with weights."""
         return replace(self, weights=weights)
+
+    def after(self, before: InputMap) -> LocalModel:
+        """The model of rows as they are, of a model of rows that are mapped linearly first."""
+        feature_map = MappedInput(before, self.feature_map)
+        return replace(self, feature_map=feature_map, code_on=self.code_on.after(before))
 
     # ---- training ------------------------------------------------------------------------------
 
@@ -304,6 +330,8 @@ class ChainSettings:
     normalize : bool
     intercept_scaling : float
     global_intercept : bool
+    before : InputMap or None
+        A linear map of rows before everything else; no parameter of an estimator.
     """
 
     n_anchors: Any = "auto"
@@ -316,10 +344,12 @@ class ChainSettings:
     normalize: bool = True
     intercept_scaling: float = 1.0
     global_intercept: bool = False
+    before: InputMap | None = None
 
     @classmethod
     def of(cls, estimator: Any, **given: Any) -> ChainSettings:
         """The parameters of an estimator; ``given`` are those that it does not have."""
+        given = {"before": None} | given
         names = [one.name for one in fields(cls) if one.name not in given]
         return cls(**{name: getattr(estimator, name) for name in names}, **given)
 
@@ -341,21 +371,25 @@ class ChainSettings:
 
     def fit(self, data: LabelledRows, rng: np.random.Generator, workers: Workers) -> LocalModel:
         """Map, anchors and gate from training rows: a model without weights."""
+        if self.before is not None:
+            data = replace(data, X=self.before.transform(data.X))
         labels, weights, n_rows = data.labels, data.sample_weight, data.n_represented
         feature_map = make_feature_map(self.feature_map, data.X, rng, n_rows)
         feature_map = feature_map.fit(data.X, labels, weights, rng)
         code_on = CodeOn(self.code_on).fit(data.X, labels)
         space = code_on.transform(data.X, feature_map)
         coding = (self.n_neighbors, self.coding, self.beta, rng, workers)
+        default = default_n_codes if self.is_bias_only else default_n_anchors
         levels = []
-        for n_anchors, default in level_sizes(self.n_anchors):
+        for n_anchors, meaning in level_sizes(self.n_anchors, default):
             anchors = choose_anchors(
-                space, weights, self.anchors, n_anchors, rng, workers, default=default,
-                n_rows=n_rows,
+                space, weights, self.anchors, n_anchors, rng, workers, n_rows=n_rows,
+                default=meaning,
             )  # fmt: skip
             levels.append(fit_gate(space, weights, anchors, *coding))
         gate = levels[0] if len(levels) == 1 else LevelsGate.of(levels)
-        return self.relifted(LocalModel(feature_map, code_on, gate))
+        model = self.relifted(LocalModel(feature_map, code_on, gate))
+        return model if self.before is None else model.after(self.before)
 
     def relifted(self, model: LocalModel) -> LocalModel:
         """A model with these settings of the lifted rows, and with its own gate and map."""

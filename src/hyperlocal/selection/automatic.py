@@ -102,8 +102,8 @@ def choose(
     by_newton : bool
         Whether the final solver takes Newton's steps where C is large; the evaluated ones then do.
     """
-    data = _sample(data, most_rows, rng)
-    folds = _held_out_rows(data.strata, rng)
+    data = sample(data, most_rows, rng)
+    folds = held_out_rows(data, rng)
     if not folds:
         return Choice(candidates[0], DEFAULT_COST)
     factor = FACTOR_FOR_LOG_LOSS if training.loss == "log" else 1.0
@@ -130,7 +130,7 @@ def choose(
     return Choice(best.settings, best.C)
 
 
-def _is_less(values: np.ndarray, others: np.ndarray, n_errors: float = 1.0) -> bool:
+def is_less(values: np.ndarray, others: np.ndarray, n_errors: float = 1.0) -> bool:
     """Whether the mean is less by more than so many standard errors of the difference."""
     gains = others - values
     return float(gains.mean()) > n_errors * float(gains.std(ddof=1) / np.sqrt(len(gains)))
@@ -186,7 +186,7 @@ class _Trials:
 
     def is_better_than(self, other: _Trials) -> bool:
         """Whether this candidate is to be preferred."""
-        return self.is_solved and (not other.is_solved or _is_less(self.values, other.values))
+        return self.is_solved and (not other.is_solved or is_less(self.values, other.values))
 
     def at(self, C: float) -> tuple[bool, bool]:
         """Try another C: whether it is the best so far, and whether a larger one may be tried."""
@@ -214,7 +214,7 @@ class _Trials:
         self.C = start
         _, is_easy = self.at(start)
         are_solved = self.is_solved and to_beat.is_solved
-        if are_solved and _is_less(to_beat.values, self.values, N_ERRORS_TO_GIVE_UP):
+        if are_solved and is_less(to_beat.values, self.values, N_ERRORS_TO_GIVE_UP):
             return
         goes_on = is_easy
         while goes_on:
@@ -314,7 +314,8 @@ def row_criteria(scores: np.ndarray, target: np.ndarray, sample_weight: np.ndarr
     return weights * ((predicted_codes(scores) != target) + log_losses(best.x))
 
 
-def _sample(data: LabelledRows, most_rows: int, rng: np.random.Generator) -> LabelledRows:
+def sample(data: LabelledRows, most_rows: int, rng: np.random.Generator) -> LabelledRows:
+    """At most so many random rows, which represent all."""
     n_rows = data.X.shape[0]
     if n_rows <= most_rows:
         return data
@@ -322,11 +323,12 @@ def _sample(data: LabelledRows, most_rows: int, rng: np.random.Generator) -> Lab
     return replace(sample, population=data.n_represented)
 
 
-def _held_out_rows(target: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
+def held_out_rows(data: LabelledRows, rng: np.random.Generator) -> list[np.ndarray]:
     """Which rows each evaluated fold holds out; none where the rows are too few.
 
     Each class keeps a row to train on.
     """
+    target = data.strata
     if len(target) < FEWEST_ROWS:
         return []
     fold = deal_folds(target, N_FOLDS, rng)

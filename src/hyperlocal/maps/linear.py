@@ -1,0 +1,116 @@
+"""A linear map of rows before everything else: scaled or mixed features.
+
+The gate measures distances on the mapped rows (:class:`InputMap` as ``code_on``), and the local
+models see them through their own map (:class:`MappedInput`). Both pull weights back to the features
+as they were given, so explanations and export do not change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..runtime.threads import Workers
+from .base import FeatureMap
+from .plain import Step, product, scaling
+
+
+@dataclass(frozen=True)
+class InputMap:
+    """``z = x · factors``, or ``z = x @ factors``.
+
+    Attributes
+    ----------
+    factors : ndarray of shape (n_features,) or (n_features, width)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.maps.linear import InputMap
+    >>> InputMap(np.array([2.0, 0.5])).transform(np.array([[1.0, 4.0]]))
+    array([[2., 2.]])
+    """
+
+    factors: np.ndarray
+
+    @property
+    def is_diagonal(self) -> bool:
+        """Whether features are multiplied, not mixed."""
+        return self.factors.ndim == 1
+
+    def transform(self, X: Any) -> Any:
+        """Mapped rows in the precision of ``X``; multiplied sparse rows stay sparse."""
+        factors = self.factors.astype(X.dtype, copy=False)
+        if not self.is_diagonal:
+            return np.ascontiguousarray(X @ factors)
+        if not sp.issparse(X):
+            return X * factors
+        # A product of sparse matrices would not have its indices in order, as the core requires.
+        return sp.csr_array((X.data * factors[X.indices], X.indices, X.indptr), shape=X.shape)
+
+    def pull_back(self, coef: np.ndarray) -> np.ndarray:
+        """Weights on z as weights on x, along the last axis."""
+        factors = self.factors.astype(coef.dtype, copy=False)
+        return coef * factors if self.is_diagonal else coef @ factors.T
+
+    def plain(self) -> list[Step]:
+        """The product as a plain step, for export."""
+        return [scaling(self.factors) if self.is_diagonal else product(self.factors)]
+
+
+class MappedInput(FeatureMap):
+    """A feature map of rows that are mapped linearly first.
+
+    Parameters
+    ----------
+    before : InputMap
+    inner : FeatureMap
+        Fitted to mapped rows.
+    """
+
+    def __init__(self, before: InputMap, inner: FeatureMap):
+        super().__init__(len(before.factors))
+        self.before = before
+        self.inner = inner
+        self.explains_input = inner.explains_input
+
+    @property
+    def n_features_out(self) -> int:
+        """Those of the inner map."""
+        return self.inner.n_features_out
+
+    def stored(self, X: Any) -> Any:
+        """What the inner map stores of mapped rows."""
+        return self.inner.stored(self.before.transform(X))
+
+    def stored_with(self, X: Any, workers: Workers) -> Any:
+        """The same, by threads."""
+        return self.inner.stored_with(self.before.transform(X), workers)
+
+    def rows(self, stored: Any) -> Any:
+        """As the inner map reads them."""
+        return self.inner.rows(stored)
+
+    def mapped(self, X: Any) -> Any:
+        """φ of mapped rows."""
+        return self.inner.mapped(self.before.transform(X))
+
+    def pull_back(self, X: Any, coef: np.ndarray) -> tuple[np.ndarray, Any]:
+        """Weights on φ as weights on mapped rows, and these on the rows as given."""
+        local, shift = self.inner.pull_back(self.before.transform(X), coef)
+        return (self.before.pull_back(local) if self.explains_input else local), shift
+
+    def gradients(self, stored: Any, coef: np.ndarray) -> np.ndarray:
+        """By the chain rule."""
+        return self.before.pull_back(self.inner.gradients(stored, coef))
+
+    def feature_names(self, names: np.ndarray) -> np.ndarray:
+        """Those of the inner map."""
+        return self.inner.feature_names(names)
+
+    def plain(self) -> list[Step]:
+        """The product, then the inner map."""
+        return [*self.before.plain(), *self.inner.plain()]
