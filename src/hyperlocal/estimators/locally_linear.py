@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
-from ..gates.levels import LevelsGate
-from ..maps.base import FeatureMap
 from ..model.local_model import ChainSettings
 from ..runtime.progress import with_callbacks
+from ..selection.automatic import candidates_of, parameters_of
 from .chain import ChainClassifier
 
 
@@ -172,19 +171,7 @@ class LocallyLinearSVC(ChainClassifier):
     @property
     def chosen_(self) -> dict[str, Any]:
         """Parameters that fit such a model without a choice."""
-        gate = self.model_.gate
-        is_linear = type(self.model_.feature_map) is FeatureMap
-        sizes: Any = gate.n_anchors
-        n_active = gate.n_neighbors
-        if isinstance(gate, LevelsGate):
-            sizes, n_active = gate.sizes[::-1], self.n_neighbors
-        return {
-            "n_anchors": sizes,
-            "n_neighbors": n_active,
-            "feature_map": None if is_linear else self.feature_map,
-            "normalize": self.model_.normalize,
-            "C": self.C_,
-        }
+        return parameters_of(self.model_, self._settings()) | {"C": self.C_}
 
     @property
     def relevance_(self) -> np.ndarray | None:
@@ -198,20 +185,8 @@ class LocallyLinearSVC(ChainClassifier):
     def _candidates(self, settings: ChainSettings) -> list[ChainSettings]:
         if not (isinstance(self.C, str) and self.C == "auto"):
             return []
-        is_automatic = all(
-            isinstance(value, str) and value == default
-            for value, default in (
-                (self.n_anchors, "auto"), (self.feature_map, "auto"),
-                (self.anchors, "kmeans"), (self.code_on, "input"),
-            )
-        )  # fmt: skip
-        if not is_automatic:
-            return [settings]
-        # Rows as they are, so that the first candidate is what any linear classifier fits; but
-        # stochastic gradient converges slowly on rows of different lengths.
-        normalize = self.normalize and self.solver == "sgd"
-        linear = replace(settings, n_anchors=1, feature_map=None, normalize=normalize, before=None)
-        return [linear, *(replace(settings, n_anchors=number) for number in (1, "auto", "levels"))]
+        # Stochastic gradient converges slowly on rows of different lengths.
+        return candidates_of(settings, self.normalize and self.solver == "sgd")
 
     @with_callbacks
     def fit_stream(

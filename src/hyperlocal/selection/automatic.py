@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -19,6 +20,8 @@ from ..data.labelled import LabelledRows, part_of
 from ..data.rows import core_rows
 from ..data.splits import deal_folds
 from ..gates.gate import ConstantGate
+from ..gates.levels import LevelsGate
+from ..maps.base import FeatureMap
 from ..model.lifting import LiftedRows
 from ..model.local_model import ChainSettings, LocalModel
 from ..model.multiclass import joined_columns, predicted_codes
@@ -67,6 +70,44 @@ class Choice:
 
     settings: ChainSettings
     C: float
+
+
+def candidates_of(settings: ChainSettings, normalize_linear: bool = False) -> list[ChainSettings]:
+    """What to choose among, from simple to rich; settings that are not automatic stay.
+
+    Parameters
+    ----------
+    settings : ChainSettings
+    normalize_linear : bool
+        Whether rows of the linear model are normalized. As they are, it is what any linear
+        classifier fits.
+    """
+    is_automatic = all(
+        isinstance(value, str) and value == default
+        for value, default in (
+            (settings.n_anchors, "auto"), (settings.feature_map, "auto"),
+            (settings.anchors, "kmeans"), (settings.code_on, "input"),
+        )
+    )  # fmt: skip
+    if not is_automatic:
+        return [settings]
+    linear = replace(
+        settings, n_anchors=1, feature_map=None, normalize=normalize_linear, before=None
+    )
+    return [linear, *(replace(settings, n_anchors=size) for size in (1, "auto", "levels"))]
+
+
+def parameters_of(model: LocalModel, settings: ChainSettings) -> dict[str, Any]:
+    """The settings of a fitted model as parameters, of which none needs a choice."""
+    gate = model.gate
+    n_anchors, n_neighbors = gate.n_anchors, gate.n_neighbors
+    is_linear = type(model.feature_map) is FeatureMap
+    return {
+        "n_anchors": gate.sizes[::-1] if isinstance(gate, LevelsGate) else n_anchors,
+        "n_neighbors": settings.n_neighbors if isinstance(gate, LevelsGate) else n_neighbors,
+        "feature_map": None if is_linear else settings.feature_map,
+        "normalize": model.normalize,
+    }
 
 
 def choose(
