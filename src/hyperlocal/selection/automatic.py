@@ -46,6 +46,10 @@ N_FOLDS = 5
 ENOUGH_HELD_OUT_ROWS = 1_000
 # Candidates whose C are tried by decades: a linear and a quadratic model take little time.
 N_SIMPLE = 2
+# A richer candidate must be better by so many standard errors of the difference. More than a richer
+# one, the first must be beaten: what a linear model loses is little where it is not.
+ERRORS_TO_LEAVE_LINEAR = 2.0
+ERRORS_TO_GAIN = 1.0
 # Richer candidates are not tried after so many in a row that are not better; one is given up at its
 # first C if it is worse by so many standard errors.
 MOST_IN_VAIN = 2
@@ -125,9 +129,9 @@ def choose(
     The criterion is the share of wrong predictions plus the log loss of the scores after their best
     scaling: the first is what users count, the second also sees how rows are ranked and is less
     random. A later candidate must be better than those before it by more than the standard error of
-    the difference, so that a richer model is not chosen by chance. A candidate that takes many
-    epochs even at the smallest C (a linear model of rows far from standardized) is chosen only if
-    there is no other.
+    the difference (two of them for the first one), so that no richer model is chosen by chance. A
+    candidate that takes many epochs even at the smallest C (a linear model of rows far from
+    standardized) is chosen only if there is no other.
 
     Parameters
     ----------
@@ -147,21 +151,23 @@ def choose(
     folds = held_out_rows(data, rng)
     if not folds:
         return Choice(candidates[0], DEFAULT_COST)
-    factor = FACTOR_FOR_LOG_LOSS if training.loss == "log" else 1.0
+    costs = [cost * (FACTOR_FOR_LOG_LOSS if training.loss == "log" else 1.0) for cost in COSTS]
     seed = int(rng.integers(2**63))
     solver = _PathSolver(training, by_newton and training.solver != "sgd")
     best: _Trials | None = None
+    first: _Trials | None = None
     last: _Trials | None = None
     n_in_vain = 0
     for number, settings in enumerate(candidates):
         paths = [_Path(settings, solver, data, held, seed, workers) for held in folds]
         trials = _Trials(settings, paths)
         if best is None or last is None or number < N_SIMPLE:
-            trials.by_decades([cost * factor for cost in COSTS])
+            trials.by_decades(costs)
         else:
-            trials.climb(last.C, best)
-        last = trials
-        if best is None or trials.is_better_than(best):
+            trials.climb(last.C, best, costs[0], costs[-1])
+        last, first = trials, first or trials
+        n_errors = ERRORS_TO_LEAVE_LINEAR if best is first else ERRORS_TO_GAIN
+        if best is None or trials.is_better_than(best, n_errors):
             best, n_in_vain = trials, 0
         else:
             n_in_vain += 1
@@ -225,9 +231,11 @@ class _Trials:
         """Whether some C took few epochs."""
         return bool(np.isfinite(self.values).all())
 
-    def is_better_than(self, other: _Trials) -> bool:
+    def is_better_than(self, other: _Trials, n_errors: float) -> bool:
         """Whether this candidate is to be preferred."""
-        return self.is_solved and (not other.is_solved or is_less(self.values, other.values))
+        if not (self.is_solved and other.is_solved):
+            return self.is_solved
+        return is_less(self.values, other.values, n_errors)
 
     def at(self, C: float) -> tuple[bool, bool]:
         """Try another C: whether it is the best so far, and whether a larger one may be tried."""
@@ -250,20 +258,23 @@ class _Trials:
             for C in (self.C / HALF_A_DECADE, self.C * HALF_A_DECADE):
                 self.at(C)
 
-    def climb(self, start: float, to_beat: _Trials) -> None:
+    def climb(self, start: float, to_beat: _Trials, least: float, most: float) -> None:
         """Go up or down from a C while that is better; end at once where it is much worse."""
-        self.C = start
-        _, is_easy = self.at(start)
-        are_solved = self.is_solved and to_beat.is_solved
-        if are_solved and is_less(to_beat.values, self.values, N_ERRORS_TO_GIVE_UP):
+        C = min(start, most)
+        _, is_easy = self.at(C)
+        while not self.is_solved and least < C:
+            C /= HALF_A_DECADE**2
+            _, is_easy = self.at(C)
+        if not self.is_solved:
             return
-        goes_on = is_easy
-        while goes_on:
-            goes_on = self.at(self.C * HALF_A_DECADE) == (True, True)
-        while start >= self.C:
+        if to_beat.is_solved and is_less(to_beat.values, self.values, N_ERRORS_TO_GIVE_UP):
+            return
+        is_better = True
+        while is_better and is_easy and most > self.C:
+            is_better, is_easy = self.at(HALF_A_DECADE * self.C)
+        is_better = C == self.C
+        while is_better and least < self.C:
             is_better, _ = self.at(self.C / HALF_A_DECADE)
-            if not is_better:
-                return
 
 
 class _Path:
