@@ -18,9 +18,9 @@ import numpy as np
 
 from ..maps.plain import Step
 from ..runtime.threads import Workers
-from .anchors import default_n_anchors
+from .anchors import choose_anchors, default_n_anchors
 from .codes import Codes
-from .gate import Gate
+from .gate import Gate, fit_gate
 
 # The finest level has so many times the default number of anchors, but so many rows per anchor.
 REFINEMENT = 8
@@ -153,3 +153,40 @@ class LevelsGate(Gate):
     def plain(self) -> Step:
         """The gates of the levels beside each other."""
         return Step("levels", {"gates": [level.plain() for level in self.levels]})
+
+
+def fit_levels(
+    X: Any,
+    sample_weight: np.ndarray,
+    kind: Any,
+    n_anchors: Any,
+    coding: tuple[int, str, Any],
+    rng: np.random.Generator,
+    workers: Workers,
+    *,
+    n_rows: int,
+    default: Callable[[float], int] = default_n_anchors,
+) -> Gate:
+    """Anchors and gate of one or several levels.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n_rows, n_features)
+    sample_weight : ndarray of shape (n_rows,)
+    kind, n_anchors
+        As in :func:`hyperlocal.gates.anchors.choose_anchors`; several numbers are levels.
+    coding : (n_neighbors, coding, beta)
+    rng : numpy Generator
+    workers : Workers
+    n_rows : int
+        Of how many rows ``X`` is a sample.
+    default : callable
+        The number of anchors that "auto" means for a single level.
+    """
+    levels = []
+    for number, meaning in level_sizes(n_anchors, default):
+        anchors = choose_anchors(
+            X, sample_weight, kind, number, rng, workers, n_rows=n_rows, default=meaning
+        )
+        levels.append(fit_gate(X, sample_weight, anchors, *coding, rng, workers))
+    return levels[0] if len(levels) == 1 else LevelsGate.of(levels)
