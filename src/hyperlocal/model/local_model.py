@@ -385,9 +385,9 @@ class ChainSettings:
         feature_map = feature_map.fit(data.X, labels, weights, rng)
         code_on = CodeOn(self.code_on).fit(data.X, labels)
         space = code_on.transform(data.X, feature_map)
+        coding = (self.n_neighbors, self.coding, self.beta)
         gate = fit_levels(
-            space, weights, self.anchors, self.n_anchors, (self.n_neighbors, self.coding, self.beta),
-            rng, workers, n_rows=n_rows,
+            space, weights, self.anchors, self.n_anchors, coding, rng, workers, n_rows=n_rows,
             default=default_n_codes if self.is_bias_only else default_n_anchors,
         )  # fmt: skip
         model = self.relifted(LocalModel(feature_map, code_on, gate))
