@@ -1,24 +1,18 @@
 """Tests of hyperlocal.estimators.automatic_chain."""
 
+import numpy as np
 import pytest
 
-from hyperlocal.estimators.automatic_chain import automatic_candidates
-from hyperlocal.model.local_model import ChainSettings
+from hyperlocal import LocallyLinearSVC, LocallyLinearSVR
 
 
-def test_nothing_is_automatic_with_a_given_c():
-    """A number for C leaves nothing to choose."""
-    assert automatic_candidates(ChainSettings(), 3.0, "dual") == []
-
-
-def test_one_linear_model_is_a_candidate_if_all_is_automatic():
-    """It has one anchor and the rows as they are; it comes first, as the simplest."""
-    linear, local = automatic_candidates(ChainSettings(), "auto", "dual")
-    assert (linear.n_anchors, linear.feature_map, linear.normalize) == (1, None, False)
-    assert local == ChainSettings()
-
-
-@pytest.mark.parametrize("given", [{"n_anchors": 5}, {"feature_map": None}, {"anchors": "random"}])
-def test_given_settings_are_kept(given):
-    """Where the chain is given, C alone is chosen."""
-    assert automatic_candidates(ChainSettings(**given), "auto", "dual") == [ChainSettings(**given)]
+@pytest.mark.parametrize("kind", [LocallyLinearSVC, LocallyLinearSVR])
+def test_chosen_parameters_give_the_same_model(kind):
+    """A fit with the chosen parameters, of which none is automatic, predicts the same."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(float)
+    model = kind(random_state=0).fit(X, y)
+    again = kind(**model.chosen_, random_state=0).fit(X, y)
+    assert again.C_ == model.C_
+    np.testing.assert_allclose(again.predict(X), model.predict(X), atol=1e-6)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..model.local_model import ChainSettings, LocalModel
+from ..selection.automatic import candidates_of, parameters_of
 
 
 class AutomaticChain(BaseEstimator):
@@ -22,6 +22,11 @@ class AutomaticChain(BaseEstimator):
         return self.model_.global_intercept
 
     @property
+    def chosen_(self) -> dict[str, Any]:
+        """Parameters that fit such a model without a choice."""
+        return parameters_of(self.model_, self._settings()) | {"C": self.C_}
+
+    @property
     def relevance_(self) -> np.ndarray | None:
         """What features are multiplied by before everything else; None for features as given."""
         before = self.model_.input_map
@@ -31,22 +36,7 @@ class AutomaticChain(BaseEstimator):
         return self.relevance
 
     def _candidates(self, settings: ChainSettings) -> list[ChainSettings]:
-        return automatic_candidates(settings, self.C, self.solver)
-
-
-def automatic_candidates(settings: ChainSettings, C: Any, solver: str) -> list[ChainSettings]:
-    """The chains among which ``C="auto"`` chooses, from simple to rich; none for a given C."""
-    if not (isinstance(C, str) and C == "auto"):
-        return []
-    is_automatic = all(
-        isinstance(value, str) and value == default
-        for value, default in (
-            (settings.n_anchors, "auto"), (settings.feature_map, "auto"),
-            (settings.anchors, "kmeans"), (settings.code_on, "input"),
-        )
-    )  # fmt: skip
-    # Rows as they are, so that the first candidate is what any linear model fits; but stochastic
-    # gradient converges slowly on rows of different lengths.
-    normalize = settings.normalize and solver == "sgd"
-    linear = replace(settings, n_anchors=1, feature_map=None, normalize=normalize, before=None)
-    return [linear, settings] if is_automatic else [settings]
+        if not (isinstance(self.C, str) and self.C == "auto"):
+            return []
+        # Stochastic gradient converges slowly on rows of different lengths.
+        return candidates_of(settings, self.normalize and self.solver == "sgd")

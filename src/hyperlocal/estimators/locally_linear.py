@@ -23,9 +23,10 @@ class LocallyLinearSVC(AutomaticChain, ChainClassifier):
 
     Parameters
     ----------
-    n_anchors : int or "auto", default="auto"
+    n_anchors : int, sequence of int, "auto" or "levels", default="auto"
         Number of local models ``m``. "auto" is ``max(8, √N/4)``, at most N/8, of N distinct rows.
-        One anchor is a linear SVM.
+        One anchor is a linear SVM. Several numbers are levels of resolution, whose models are
+        added: "levels" is one global model, as many local ones as "auto", and eight times as many.
     n_neighbors : int, default=8
         Active local models per row, ``k``.
     coding : {"soft", "inverse_distance", "lle", "llc", "lcc", "hard"}, default="soft"
@@ -40,17 +41,19 @@ class LocallyLinearSVC(AutomaticChain, ChainClassifier):
 "nystroem", "bias_only"}, transformer or FeatureMap, default="auto"
         The features of the local models, ``φ(x)``: the row itself (None), all products of pairs of
         features ("quadratic"), a finite map of an additive kernel, and so on. "auto" is quadratic
-        on rescaled rows (so that features and products have similar sizes), above 64 features on 40
-        principal components; it is the row itself for sparse rows.
+        on rescaled rows (so that features and products have similar sizes); above 64 features these
+        and the products of at most 40 principal components, each with at least half a percent of
+        the variance. It is the row itself for sparse rows.
     code_on : {"input", "features"}, column indices or transformer, default="input"
         What distances to anchors are measured on.
     normalize : bool, default=True
         Scale each lifted row ``γ ⊗ [φ, 1]`` to norm one: the same ``C`` then suits most data, and
         training needs few epochs. False is the form of the papers.
     C : float or "auto", default="auto"
-        Weight of the losses against ``½‖W‖²``. "auto" evaluates increasing values on held-out rows:
-        noisy data need less than clean data. If anchors and map are chosen automatically too, it
-        also decides whether one linear model of the rows as they are does better.
+        Weight of the losses against ``½‖W‖²``. "auto" evaluates several values on held-out rows:
+        noisy data need less than clean data. If anchors and map are left to "auto" too, it also
+        chooses among one linear model of the rows as they are, one model with the map, local
+        models, and levels of them; a richer one only if it is better beyond chance.
     loss : {"squared_hinge", "hinge", "log"}, default="squared_hinge"
         "log" gives ``predict_proba``.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
@@ -90,8 +93,12 @@ class LocallyLinearSVC(AutomaticChain, ChainClassifier):
     ----------
     C_ : float
         The weight of the losses that was used.
+    chosen_ : dict
+        Parameters that were chosen by ``C="auto"``: ``LocallyLinearSVC(**chosen_)`` fits such a
+        model without a choice.
     anchors_ : ndarray of shape (n_anchors, width)
-        One anchor, if a linear model was chosen; with relevance, in the scaled features.
+        One anchor, if a single model was chosen; of levels, fine ones first. With relevance, in the
+        scaled features.
     beta_ : float
     coef_ : ndarray of shape (n_anchors, n_columns, p)
         Weights of the local models; one column per class, or one for two classes.

@@ -26,8 +26,9 @@ class LocallyLinearSVR(AutomaticChain, IntervalMixin, ChainRegressor):
 
     Parameters
     ----------
-    n_anchors : int or "auto", default="auto"
-        Number of local models; "auto" as in :class:`LocallyLinearSVC`. One anchor is a linear SVR.
+    n_anchors : int, sequence of int, "auto" or "levels", default="auto"
+        Number of local models, or levels of them, as in :class:`LocallyLinearSVC`. One anchor is a
+        linear SVR.
     n_neighbors : int, default=8
     coding : {"soft", "inverse_distance", "lle", "llc", "lcc", "hard"}, default="soft"
     beta : float or "auto", default="auto"
@@ -39,7 +40,8 @@ class LocallyLinearSVR(AutomaticChain, IntervalMixin, ChainRegressor):
         These determine gate and map, as in :class:`LocallyLinearSVC`.
     C : float or "auto", default="auto"
         Weight of the losses against ``½‖W‖²``. "auto" evaluates increasing values on held-out rows,
-        and one linear model too if anchors and map are chosen automatically.
+        and one linear model, one quadratic model and levels too if anchors and map are chosen
+        automatically.
     loss : {"squared", "squared_epsilon_insensitive", "epsilon_insensitive", "huber", "quantile"}, \
 default="squared"
         ``r²``; ``max(0, |r| − ε)²``; ``max(0, |r| − ε)``; ``r²`` up to ``|r| = ε`` and linear
@@ -67,6 +69,8 @@ default="squared"
     C_ : float
         The weight of the losses that was used.
     model_ : LocalModel
+    chosen_ : dict
+        Parameters that were chosen by ``C="auto"``.
     target_scale_ : TargetScale
         ``center`` and ``scale`` of the targets.
     quantiles_ : ndarray or None

@@ -17,6 +17,7 @@ from ..estimators.stability import BoundTerms, Risk
 from ..gates.clusters import ClustererGate
 from ..gates.code_on import CodeOn
 from ..gates.gate import ConstantGate, Gate
+from ..gates.levels import LevelsGate
 from ..kernels import Kernel
 from ..maps.additive import AdditiveKernelMap
 from ..maps.base import BiasOnlyMap, FeatureMap
@@ -48,9 +49,9 @@ _PARTS = [
     CategoryEncoder,
     CellSearch, ClustererGate, CodeOn, Conformal, ConstantGate, DannSvms, DateEncoder, ExactSearch,
     FeatureMap, Gate, InputMap, Kernel, KernelModel, LabelledRows, LandmarkMap, LastFit,
-    LatentModel, LocalModel, LocalScales, LocalSvms, MappedInput, NumberEncoder, OnlineState,
-    PegasosRun, PegasosState, QuadraticMap, QuerySvms, Risk, RowOrigin, SgdState, StackedMap,
-    SvmOptions, TargetScale, TextEncoder, TransformerMap, TreeModel, TreeSearch,
+    LatentModel, LevelsGate, LocalModel, LocalScales, LocalSvms, MappedInput, NumberEncoder,
+    OnlineState, PegasosRun, PegasosState, QuadraticMap, QuerySvms, Risk, RowOrigin, SgdState,
+    StackedMap, SvmOptions, TargetScale, TextEncoder, TransformerMap, TreeModel, TreeSearch,
 ]  # fmt: skip
 
 #: What to trust when a model of this library is loaded by skops:

@@ -132,6 +132,25 @@ class RegressionLoss:
         quantiles = 0.5 if self.name == "epsilon_insensitive" else self.quantiles
         return RegressionLoss(names.get(self.name, self.name), self.epsilon, quantiles)
 
+    def row_losses(
+        self, scores: np.ndarray, values: np.ndarray, sample_weight: np.ndarray
+    ) -> np.ndarray:
+        """For each row, the sum of its losses without a tube, times its weight of mean one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from hyperlocal.model.residuals import RegressionLoss
+        >>> scores, values = np.array([[1.0], [2.0]]), np.array([1.0, 4.0])
+        >>> RegressionLoss("squared").row_losses(scores, values, np.ones(2)).tolist()
+        [0.0, 4.0]
+        """
+        values = values.reshape(len(scores), -1)
+        losses = self.evaluated().columns(values.shape[1])
+        margins = scores - np.repeat(values, scores.shape[1] // values.shape[1], axis=1)
+        total = sum(one.values(column) for one, column in zip(losses, margins.T, strict=True))
+        return sample_weight / sample_weight.mean() * total
+
     def _of_a_target(self) -> tuple[ResidualLoss, ...]:
         epsilon = float(self.epsilon)
         if self.name == "quantile":

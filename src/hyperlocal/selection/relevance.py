@@ -29,7 +29,6 @@ from .automatic import (
     PATH_TOL,
     held_out_rows,
     is_less,
-    residual_criteria,
     row_criteria,
     sample,
 )
@@ -65,7 +64,7 @@ def criteria_for(training: Training) -> Criteria:
     loss = training.loss
     if not isinstance(loss, RegressionLoss):
         return classification_criteria
-    return lambda scores, data: residual_criteria(scores, data.labels, data.sample_weight, loss)
+    return lambda scores, data: loss.row_losses(scores, data.labels, data.sample_weight)
 
 
 def scales_of(products: np.ndarray, kind: str, power: float = POWER) -> np.ndarray:
