@@ -82,12 +82,8 @@ class Choice:
 def candidates_of(settings: ChainSettings, normalize_linear: bool = False) -> list[ChainSettings]:
     """What to choose among, from simple to rich; settings that are not automatic stay.
 
-    Parameters
-    ----------
-    settings : ChainSettings
-    normalize_linear : bool
-        Whether rows of the linear model are normalized. As they are, it is what any linear
-        classifier fits.
+    Rows of the linear model are normalized if ``normalize_linear``; as they are, it is what any
+    linear classifier fits.
     """
     is_automatic = all(
         isinstance(value, str) and value == default
@@ -133,9 +129,8 @@ def choose(
     predictions plus the log loss of the scores after their best scaling: the first is what users
     count, the second also sees how rows are ranked and is less random. A later candidate must be
     better than those before it by more than the standard error of the difference (two of them for
-    the first one), so that no richer model is chosen by chance. A candidate that takes many epochs
-    even at the smallest C (a linear model of rows far from standardized) is chosen only if there is
-    no other.
+    the first one). A candidate that takes many epochs even at the smallest C (a linear model of
+    rows far from standardized) is chosen only if there is no other.
 
     Parameters
     ----------
@@ -199,11 +194,6 @@ class _PathSolver:
         return max(PATH_TOL, self.training.tol)
 
     @property
-    def most_epochs(self) -> int:
-        is_regression = isinstance(self.training.loss, RegressionLoss)
-        return MOST_EPOCHS_OF_REGRESSION if is_regression else MOST_EPOCHS
-
-    @property
     def largest_gap(self) -> float:
         """A solution counts up to this gap."""
         return LARGEST_GAP if self.by_newton else self.tol
@@ -212,8 +202,10 @@ class _PathSolver:
         self, problem: Problem, rng: np.random.Generator, alpha: np.ndarray | None
     ) -> SolverResult:
         """A solution, as far as the epochs go."""
+        is_regression = isinstance(self.training.loss, RegressionLoss)
+        most = MOST_EPOCHS_OF_REGRESSION if is_regression else MOST_EPOCHS
         return dual.solve(
-            problem, tol=self.tol, max_iter=min(self.most_epochs, self.training.max_iter), rng=rng,
+            problem, tol=self.tol, max_iter=min(most, self.training.max_iter), rng=rng,
             alpha=alpha, newton_after=None if self.by_newton else np.inf,
         )  # fmt: skip
 
