@@ -77,7 +77,7 @@ class ExpansionModel:
             [coef] = self.path_weights(rows, origin, workers)
             intercept = np.repeat(at_origin, len(rows), axis=0)
             normals = kernel_gradients(self.kernel, rows, self.support, self.coef)
-            yield LocalRows(coef, intercept, rows, _no_anchors, normals)
+            yield LocalRows(coef, intercept, rows, no_anchors, normals)
 
     def path_weights(
         self, X: Any, references: np.ndarray, workers: Workers
@@ -107,7 +107,7 @@ def linear_expansion(coef: np.ndarray, intercept: np.ndarray) -> ExpansionModel:
     return ExpansionModel(Kernel("linear"), coef, np.eye(len(coef)), np.asarray(intercept))
 
 
-def _no_anchors(best: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def no_anchors(best: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """There are no local models."""
     for _ in best:
         yield np.empty(0, np.intp), np.empty(0), np.empty(0)
