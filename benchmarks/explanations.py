@@ -185,7 +185,8 @@ def noise_share(contributions: np.ndarray, truth: np.ndarray) -> float:
 
 
 def rank_correlation(sizes: np.ndarray, truth: np.ndarray) -> float:
-    """Spearman's, of mean ``|contribution|``; equal effects are ties."""
+    """Spearman's, of mean ``|contribution|``; features without effect are ties in both."""
+    sizes = np.where(truth == 0, sizes[truth == 0].mean() if (truth == 0).any() else 0, sizes)
     return float(spearmanr(sizes, truth).statistic)
 
 
@@ -232,9 +233,17 @@ def measure_definitions(seed: int) -> list[Row]:
             model = LocallyLinearSVC(C=1.0, random_state=seed).fit(X[:N_TRAIN], y[:N_TRAIN])
             test = X[-100:]
             values = shapley(model, test, X[:64])
-            change = model.decision_function(test) - model.decision_function(X[:64]).mean()
+            background = model.background
+            starts = {
+                "weights times values": 0.0,
+                "centered weights": model.decision_function(background.mean[None])[0],
+                "path averages from the mean": model.decision_function(background.mean[None])[0],
+                "Shapley values": model.decision_function(X[:64]).mean(),
+            }
             for method, contributions_of in {**candidates, "Shapley values": None}.items():
                 found = values if contributions_of is None else contributions_of(model, test)
+                start = starts.get(method, model.decision_function(background.rows).mean())
+                change = model.decision_function(test) - start
                 left = np.abs(change - found.sum(axis=1)).mean() / np.abs(change).mean()
                 rows.append(
                     {

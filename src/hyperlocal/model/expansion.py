@@ -15,7 +15,8 @@ from ..maps.base import FeatureMap
 from ..runtime.threads import Workers, row_blocks
 from .explanation import LocalRows
 
-VALUES_PER_BLOCK = 1 << 20
+# Some megabytes of kernel values at a time.
+VALUES_PER_BLOCK = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -83,9 +84,14 @@ class ExpansionModel:
         self, X: Any, references: np.ndarray, workers: Workers
     ) -> Iterator[np.ndarray]:
         """Gradients averaged on the way from each reference to rows."""
-        rows = _dense(X)
+        rows, blocks = _dense(X), list(self._blocks(X))
         for reference in references:
-            yield path_averages(self.kernel, rows, reference, self.support, self.coef)
+
+            def average(block: tuple[int, int], start: np.ndarray = reference) -> np.ndarray:
+                part = rows[slice(*block)]
+                return path_averages(self.kernel, part, start, self.support, self.coef)
+
+            yield np.concatenate(list(workers.map(average, blocks)))
 
     def _blocks(self, X: Any) -> Iterator[tuple[int, int]]:
         return row_blocks(X.shape[0], max(1, VALUES_PER_BLOCK // max(1, len(self.support))))

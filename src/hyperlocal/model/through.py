@@ -225,7 +225,7 @@ class _Chain:
                 warnings.filterwarnings("ignore", message="X does not have valid feature names")
                 return self.last.paths(Z, Z0)
         own = foreign_background(self.last) if Z0 is None else Background.of(Z0)
-        with Workers(1) as workers:
+        with Workers(None) as workers:
             return model_paths(foreign_model(self.last), as_dense(Z), own, workers)
 
     def _can_shift(self, paths: Paths) -> bool:
