@@ -12,8 +12,8 @@ from ..kernels import Kernel
 from .background import Background, summarize_rows
 from .expansion import ExpansionModel, linear_expansion
 
-# Each costs about twice a prediction: so few that explanations cost at most ten of these.
-N_REFERENCES = 4
+# Each costs about 1.4 predictions: so few that explanations cost less than ten of these.
+N_REFERENCES = 6
 KERNEL_MODELS = (SVC, NuSVC, SVR, NuSVR, OneClassSVM)
 
 
