@@ -11,8 +11,8 @@ parts included, in three stratified folds. A table goes through `TableEncoder`, 
 training rows; other sets are standardized. Labels of fewer than ten rows are left out.
 
 Every measurement is stored as soon as it is made, so a run can be interrupted and continued; tables
-are made of what is stored. Seconds are printed, not tracked: runs are long, and machines busy. SVC is
-trained on at most 10,000 rows; its settings (C in {1, 10, 100} times γ in "scale"·{¼, 1, 4}) are
+are made of what is stored. Seconds are printed, not tracked: runs are long, and machines busy. SVC
+is trained on at most 10,000 rows; its settings (C in {1, 10, 100} times γ in "scale"·{¼, 1, 4}) are
 chosen by three folds of at most 2,000 of them. The area under the ROC curve is the mean over
 classes, each against the rest; for rare positives (creditcard) the average precision counts.
 """
