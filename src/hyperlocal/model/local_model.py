@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data.arguments import check_flag, check_number
-from ..data.labelled import LabelledRows
+from ..data.labelled import LabelledRows, equal_neighbors
 from ..gates.anchors import choose_anchors
 from ..gates.code_on import CodeOn, check_code_on
 from ..gates.codes import Codes
@@ -227,7 +227,8 @@ class LocalModel:
             return _regression_problem(lifted, data, costs, loss)
         n_classes = len(data.classes)
         target = column_targets(data.target, n_classes, joint)
-        return Problem(lifted, target, costs, n_columns(n_classes, joint), loss, joint)
+        together = None if joint else equal_neighbors(data.X, data.target)
+        return Problem(lifted, target, costs, n_columns(n_classes, joint), loss, joint, together)
 
     # ---- prediction and explanation ------------------------------------------------------------
 

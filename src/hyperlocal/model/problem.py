@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..data.labelled import EqualRows
 from ..runtime.threads import row_blocks
 from .lifting import LiftedRows
 from .losses import SMOOTH_LOSSES, loss_sum
@@ -32,6 +33,8 @@ class Problem:
     loss : {"hinge", "squared_hinge", "log"}
     crammer_singer : bool
         One joint margin per row instead of one per column.
+    equal_rows : EqualRows or None
+        Rows that are equal but for their labels, which dual descent solves together.
     """
 
     lifted: LiftedRows
@@ -40,6 +43,7 @@ class Problem:
     n_columns: int
     loss: str
     crammer_singer: bool = False
+    equal_rows: EqualRows | None = None
 
     @property
     def core_loss(self) -> _core.Loss:

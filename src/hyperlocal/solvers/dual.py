@@ -193,8 +193,19 @@ class Descent:
             self.column_ranges(workers.n_threads),
         )
         reports[:, GAP] *= len(active_rows) / max(1, len(order))  # estimated from those visited
+        self._solve_equal_rows(state, reports)
         self._learn_from(reports)
         self.epochs_since_check += 1
+
+    def _solve_equal_rows(self, state: Any, reports: np.ndarray) -> None:
+        """Optimize rows that are equal but for their labels together, in columns that still run."""
+        equal = self.problem.equal_rows
+        if equal is None:
+            return
+        running = [(int(column), int(column) + 1) for column in np.flatnonzero(~self.resting)]
+        self.problem.lifted.workers.map(
+            lambda part: state.equal_rows(equal.rows, equal.starts, *part, reports), running
+        )
 
     def leap(self, epochs: Epochs) -> None:
         """Continue by Newton's steps, each counted as an epoch, and check the result.
