@@ -106,6 +106,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: $(BIN)/python $(SOURCES)
+	@echo "installing hyperlocal into $(VENV) and compiling its core, once: about two minutes ..."
 	$(BIN)/python -m pip install --quiet '.[cli]'
 	touch $@
 

@@ -30,6 +30,9 @@ struct TreeShape {
 namespace detail {
 
 constexpr Index kRoute = 0, kGate = 1, kFirstColumn = 2;
+// Sparse rows of up to so many features are written out: training amplifies rounding, and they give
+// the bits of dense rows only by the same sums. A step touches all features of all nodes anyway.
+constexpr Index widest_written_out = 2048;
 
 // Products of one row with `n_vectors` vectors (stride apart), `apart` places from each other in
 // `out`. Several at once: the additions of one sum alone would depend on each other.
@@ -77,7 +80,7 @@ class PaddedRows {
   PaddedRows(Index stride, Index capacity)
       : stride_(stride), capacity_(capacity), views_(static_cast<std::size_t>(capacity)) {}
 
-  // The dense rows as a matrix (capacity, stride); null where rows are sparse.
+  // The rows as a matrix (capacity, stride); null where they are sparse and wide.
   const T* dense() const { return dense_.empty() ? nullptr : dense_.data(); }
   // Of the stride, so much is not padding, up to whole registers.
   Index n_used() const { return n_used_; }
@@ -93,13 +96,14 @@ class PaddedRows {
     const T limit = std::sqrt(std::numeric_limits<T>::max());
     constexpr Index n = lanes_per_register<T>;
     n_used_ = (rows.width() + n) / n * n;  // with the constant
-    if (rows.is_dense()) {
+    if (rows.is_dense() || rows.width() <= widest_written_out) {
       dense_.resize(static_cast<std::size_t>(capacity_ * stride_));
+      WrittenOut<T> written(rows);
       for (Index i = 0; i < count; ++i) {
-        const RowView<T> x = rows.fetch(row_of(i), buffer_);
+        const T* x = written.values_of(rows.fetch(row_of(i), buffer_));
         T* place = dense_.data() + i * stride_;
-        are_sound_ &= copy_with_norm(x.values, x.size, place) < limit;
-        place[x.size] = 1;
+        are_sound_ &= copy_with_norm(x, rows.width(), place) < limit;
+        place[rows.width()] = 1;
         views_[i] = RowView<T>::of_dense(place, stride_);
       }
       return;

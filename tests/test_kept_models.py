@@ -7,6 +7,7 @@ write its files again (``--force``); those of a released version stay as they ar
 import pickle
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pytest
 import skops.io
@@ -21,7 +22,7 @@ FILES = sorted(keep_models.FOLDER.glob("*/*.skops"))
 
 
 def check_answers(model, path: Path):
-    """A model computes what is kept beside its file."""
+    """A model computes what is kept beside its file, which is named after it."""
     with np.load(path.parent / "answers.npz", allow_pickle=False) as kept:
         found = keep_models.answers(model, kept["rows"])
         assert found
@@ -43,6 +44,17 @@ def test_kept_pickles_are_read():
     for path in paths:
         with open(path, "rb") as file:
             check_answers(pickle.load(file), path)
+
+
+def test_kept_joblib_files_are_read():
+    """All models of a version that joblib wrote into one file give the same scores."""
+    paths = sorted(keep_models.FOLDER.glob("*/all.joblib"))
+    assert paths
+    for path in paths:
+        models = joblib.load(path)
+        assert models.keys() == {file.stem for file in path.parent.glob("*.skops")}
+        for name, model in models.items():
+            check_answers(model, path.with_name(f"{name}.joblib"))
 
 
 def test_every_estimator_is_kept():

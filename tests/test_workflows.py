@@ -100,3 +100,20 @@ def test_the_abi_of_wheels():
     settings = PROJECT["tool"]["cibuildwheel"]
     abi = PROJECT["tool"]["scikit-build"]["wheel"]["py-api"]
     assert f"{abi}-*" == settings["build"][1]
+
+
+FORMS = [
+    path
+    for path in sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
+    if path.stem != "config"
+]
+
+
+@pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
+def test_forms_of_issues_are_complete(path):
+    """A form has a name, a description, and questions with labels and ids of their own."""
+    form = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert {"name", "description", "body"} <= set(form)
+    ids = [question["id"] for question in form["body"]]
+    assert len(set(ids)) == len(ids) > 0
+    assert all(question["attributes"]["label"] for question in form["body"])

@@ -16,6 +16,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import skops.io
 
@@ -90,7 +91,7 @@ def _dense(values: Any) -> Any:
 
 
 def write(folder: Path) -> None:
-    """Write all models, one of them as a pickle too, and their answers."""
+    """Write all models, each as skops and together as joblib, one as a pickle; and their answers."""
     folder.mkdir(parents=True)
     X, models = fitted_models()
     expected: dict[str, np.ndarray] = {"rows": X}
@@ -100,6 +101,7 @@ def write(folder: Path) -> None:
             expected[f"{name}.{method}"] = values
     with open(folder / "LocallyLinearSVC.pickle", "wb") as file:
         pickle.dump(models["LocallyLinearSVC"], file)
+    joblib.dump(models, folder / "all.joblib", compress=3)
     np.savez_compressed(folder / "answers.npz", **expected)  # type: ignore[arg-type]
 
 

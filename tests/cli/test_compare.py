@@ -19,7 +19,7 @@ def test_compare_prints_a_table(banana_csv, capsys):
     out, err = capsys.readouterr()
     assert len(out.splitlines()) == 2 + len(DEFAULT_METHODS)
     assert out.startswith("method ")
-    assert "banana: 150 training and 50 test rows, 2 features, 2 classes" in err
+    assert "banana: 150 training and 50 test rows, 2 columns, 2 features, 2 classes" in err
     assert "fitting RBF SVM" in err
 
 
@@ -87,11 +87,17 @@ def test_compare_named_set(tmp_path, monkeypatch, capsys):
     [
         (1, ["nothing.csv"], "no file 'nothing.csv', and unknown dataset 'nothing.csv'; known are"),
         (1, ["{csv}", "--target", "kind"], "no column 'kind'; columns are class, x, y"),
-        (1, ["{csv}"], "labels are not whole numbers"),
+        (1, ["{csv}"], "200 different labels, e.g. "),
+        (1, ["{csv}"], "this looks like a number to predict"),
         (1, ["nothing.csv", "--target", "x"], "no file 'nothing.csv'"),
         (1, ["--report", "no/such/folder/page.html"], "no folder 'no/such/folder'"),
         (2, ["--target", "x"], "--target: digits is not a file with columns"),
         (2, ["{csv}", "--methods", "tree"], "unknown methods tree; known are: locally-linear-"),
+        (2, ["{csv}", "--methods", "SVC"], "unknown methods SVC (did you mean 'svc'?)"),
+        (1, ["{csv}", "--target", "clas"], "no column 'clas' (did you mean 'class'?)"),
+        (1, ["{csv}", "--target", "class", "--drop", "z"], "drop: no column 'z'; columns are x, y"),
+        (1, ["{csv}", "--target", "class", "--positive", "yes"], "no class 'yes'; they are 0, 1"),
+        (1, ["{csv}", "--target", "class", "--task", "regression"], "not predicted yet"),
         (2, ["{npz}", "--test-size", "0.5"], "--test-size: split has its own test part"),
     ],
 )
@@ -110,6 +116,38 @@ def test_errors_without_a_traceback(
     assert err.startswith("hyperlocal compare: error: ")
     assert message in err
     assert len(err.splitlines()) == 1
+
+
+def test_interrupted_comparison(banana_csv, capsys):
+    """The lines of the methods that were finished are printed; the exit code is that of Ctrl-C."""
+
+    def interrupt(seed, n_jobs):
+        raise KeyboardInterrupt
+
+    command = ["compare", banana_csv, "--target", "class", "--quiet"]
+    arguments = build_parser("hyperlocal", "", COMMANDS).parse_args(command)
+    methods = [METHODS["linear-svc"], Method("endless", "endless", interrupt)]
+    with pytest.raises(KeyboardInterrupt):
+        run_with(arguments, methods, force=False)
+    out = capsys.readouterr().out
+    assert "linear SVM" in out
+    assert "endless" not in out
+
+
+def test_metric_and_notes(tmp_path, capsys):
+    """The chosen metric has a column; what was filled in and left out is printed to stderr."""
+    rng = np.random.default_rng(0)
+    rows = [
+        f"{x:.2f},{'' if i == 7 else 'ab'[int(x > 0)]}" for i, x in enumerate(rng.normal(size=80))
+    ]
+    rows[3] = ",a"
+    (tmp_path / "a.csv").write_text("\n".join(["x,y", *rows]))
+    options = ["--methods", "logistic-regression", "--metric", "log-loss"]
+    assert main(["compare", str(tmp_path / "a.csv"), *options]) == 0
+    out, err = capsys.readouterr()
+    assert "log-loss" in out.splitlines()[0]
+    assert "1 row without a label was left out" in err
+    assert "x: 1 missing values filled in by" in err
 
 
 def test_nothing_measured(capsys):

@@ -18,11 +18,19 @@ def test_explain(cats_csv, cats_model, capsys):
         assert set(column["contributions"]) == {
             "weight",
             "age",
-            "fur_long",
-            "fur_none",
-            "fur_short",
+            "fur=long",
+            "fur=none",
+            "fur=short",
         }
         total = sum(column["contributions"].values()) + column["intercept"]
         assert total == pytest.approx(column["score"])
+        parts = {part["column"]: part for part in one["columns"]}
+        assert set(parts) == {"weight", "age", "fur"}
+        assert sum(part["contribution"] for part in parts.values()) == pytest.approx(
+            column["score"] - column["intercept"]
+        )
+        assert one["place"] == f"line {one['row'] + 2}"
     assert main(["explain", cats_model, cats_csv]) == 0
-    assert lines_of(capsys)[0].startswith("row 0: predicted ")
+    lines = lines_of(capsys)
+    assert lines[0].startswith("row 0, line 2: predicted ")
+    assert any(line.strip().startswith("fur = ") for line in lines)

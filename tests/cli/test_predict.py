@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 from sklearn.datasets import dump_svmlight_file
 
 from cli.models import QUICK, lines_of
@@ -35,6 +36,35 @@ def test_unseen_category(cats_model, tmp_path, capsys):
     (tmp_path / "new.csv").write_text("weight,fur,age\n4.0,curly,7.0\n9.0,curly,7.0\n")
     assert main(["predict", cats_model, str(tmp_path / "new.csv")]) == 0
     assert len(lines_of(capsys)) == 2
+
+
+def test_gaps_and_columns_that_were_dropped(tmp_path, capsys):
+    """Cells may be missing where training had none, and dropped columns need not be there."""
+    rng = np.random.default_rng(0)
+    rows = [f"{i},{x:.3f},{'ab'[i % 2]},{int(x > 0)}" for i, x in enumerate(rng.normal(size=60))]
+    (tmp_path / "a.csv").write_text("\n".join(["id,x,kind,label", *rows]))
+    model = str(tmp_path / "m.skops")
+    assert main(["fit", str(tmp_path / "a.csv"), "-o", model, *QUICK]) == 0
+    (tmp_path / "b.csv").write_text("kind,x\na,\n,5\nc,-4\n")
+    assert main(["predict", model, str(tmp_path / "b.csv")]) == 0
+    assert lines_of(capsys)[1:] == ["1", "0"]
+
+
+def test_probabilities(cats_csv, tmp_path, capsys):
+    """A column for each class, which add up to one."""
+    model = str(tmp_path / "m.skops")
+    assert main(["fit", cats_csv, "-o", model, *QUICK, "--set", "loss=log"]) == 0
+    assert main(["predict", model, cats_csv, "--proba"]) == 0
+    header, *lines = lines_of(capsys)
+    assert header == "prediction,P of no,P of yes"
+    for line in lines:
+        label, no, yes = line.split(",")
+        assert float(no) + float(yes) == pytest.approx(1)
+        assert (float(yes) > 0.5) == (label == "yes")
+    assert main(["score", model, cats_csv, "--json", "--positive", "no"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert 0 < result["log_loss"] < 0.6
+    assert result["average_precision"] > 0.9
 
 
 def test_table_without_names(banana_csv, tmp_path, capsys):
@@ -88,7 +118,7 @@ def test_narrower_sparse_rows(tmp_path, capsys):
 
 def test_labels_that_look_like_formulas(tmp_path, capsys):
     """An apostrophe keeps spreadsheets from running them, unless they are asked for verbatim."""
-    rows = [f"{x},{'=2*3' if x > 0 else '-'}\n" for x in range(-10, 10)]
+    rows = [f"{x / 2},{'=2*3' if x > 0 else '-'}\n" for x in range(-10, 10)]
     data, model = tmp_path / "a.csv", str(tmp_path / "m.skops")
     data.write_text("x,label\n" + "".join(rows))
     assert main(["fit", str(data), "-o", model, *QUICK]) == 0

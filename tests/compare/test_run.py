@@ -1,5 +1,8 @@
-"""Tests of hyperlocal.compare.run: the split and the measurements."""
+"""Tests of hyperlocal.compare.run: the measurements."""
 
+import re
+import sys
+import time
 import warnings
 
 import numpy as np
@@ -54,69 +57,6 @@ def measure(method, experiment, **options):
     return run(method, experiment, **options).row
 
 
-# Rows ---------------------------------------------------------------------------------------------
-
-
-def test_split_is_stratified_and_repeatable(banana):
-    """A quarter is held out, half of it of each class, the same for the same seed."""
-    one, two, other = (prepare(banana, seed=seed) for seed in (1, 1, 2))
-    assert one.X_test.shape == (50, 2)
-    assert np.bincount(one.y_test).tolist() == [25, 25]
-    np.testing.assert_array_equal(one.X_train, two.X_train)
-    assert not np.array_equal(one.y_test, other.y_test)
-
-
-def test_test_part_is_used_as_it_is():
-    """A dataset with a test part keeps it, row for row."""
-    X, y = make_banana(100, random_state=0)
-    experiment = prepare(Dataset("split", X[:90], y[:90], X[90:], y[90:]), test_size=0.5)
-    np.testing.assert_array_equal(experiment.y_test, y[90:])
-
-
-def test_scaling_sees_training_rows_only():
-    """Dense features have mean 0 and variance 1 over the training rows, not the test rows."""
-    X, y = make_banana(100, random_state=0)
-    experiment = prepare(Dataset("split", X[:80], y[:80], X[80:] + 9, y[80:]))
-    np.testing.assert_allclose(experiment.X_train.mean(axis=0), 0, atol=1e-12)
-    np.testing.assert_allclose(experiment.X_train.std(axis=0), 1)
-    assert experiment.X_test.mean() > 5
-
-
-def test_sparse_rows_stay_sparse(sparse_banana):
-    """Sparse features are scaled to largest absolute value 1 and can be fitted as they are."""
-    experiment = prepare(sparse_banana)
-    assert sparse.issparse(experiment.X_train)
-    np.testing.assert_allclose(abs(experiment.X_train).max(axis=0).toarray(), 1)
-    assert "2 sparse features" in experiment.summary
-    for key in ("linear-svc", "svc"):
-        assert measure(METHODS[key], experiment).accuracy > 0.7
-
-
-@pytest.mark.parametrize(
-    ("X", "y", "message"),
-    [
-        ([[1.0], [np.nan], [2.0], [3.0]], [0, 1, 0, 1], "missing or infinite"),
-        ([[1.0], [5.0], [2.0], [3.0]], [7, 7, 7, 7], "all labels are 7"),
-        ([[1.0], [5.0], [2.0], [3.0]], [0.5, 1.5, 0.5, 1.5], "labels are not whole numbers"),
-        ([[1.0], [5.0], [2.0], [3.0]], ["a", "a", "a", "b"], "class b has only one row"),
-        ([[1.0], [5.0], [2.0], [3.0]], [0, 1, 0, 1], "cannot hold out 0.25"),
-    ],
-)
-def test_unfit_data_is_refused(X, y, message):
-    """Data that cannot be compared on raise an error with their name and the reason."""
-    with pytest.raises(ValueError, match=f"odd: .*{message}"):
-        prepare(Dataset("odd", np.array(X), np.array(y)))
-
-
-def test_test_size_must_be_a_fraction(banana):
-    """A test size outside of (0, 1) is an error."""
-    with pytest.raises(ValueError, match="test_size must be between 0 and 1; got 2"):
-        prepare(banana, test_size=2)
-
-
-# Methods -----------------------------------------------------------------------------------------
-
-
 def test_every_default_method_is_measured(banana):
     """All are fitted and measured; local models beat a linear one on crescents."""
     rows = {row.key: row for row in compare(banana)}
@@ -138,13 +78,16 @@ def test_same_seed_same_accuracy(banana):
     assert one == two
 
 
-def test_slow_method_is_skipped_unless_forced(banana):
-    """A method that is slow on so many rows is skipped with a note, and runs when asked for."""
-    slow = odd_method(lambda: None, max_rows=100)
+def test_slow_method_is_skipped_unless_forced(banana, monkeypatch):
+    """A method is skipped if its time, predicted from a few rows, is long; and runs when asked."""
+    monkeypatch.setattr(sys.modules[run.__module__], "PATIENCE", 1.0)
+    monkeypatch.setattr(sys.modules[run.__module__], "TRIAL_ROWS", 15)
+    slow = odd_method(lambda: time.sleep(0.02), max_rows=100, growth=2.0)
     experiment = prepare(banana)
     row = measure(slow, experiment)
     assert row.accuracy is None
-    assert row.note == "skipped: slow above 100 rows; name odd in methods to run it"
+    assert re.fullmatch(r"skipped: about \d+ s; name odd in methods to run it", row.note)
+    assert measure(odd_method(lambda: None, max_rows=100), experiment).accuracy == 0.5
     assert measure(slow, experiment, force=True).accuracy == 0.5
     assert compare(banana, [slow])[0].accuracy == 0.5
 

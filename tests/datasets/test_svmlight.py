@@ -50,13 +50,6 @@ def test_svmlight_faults_name_the_line(line, message, write):
         read_table(path)
 
 
-def test_svmlight_missing_values(write):
-    """NaN in a LIBSVM file is refused with the row."""
-    path = write("bad.svm", "1 1:1\n-1 2:1\n1 1:2 2:nan\n")
-    with pytest.raises(ValueError, match=r"1 training rows have missing .*row 2, counted from 0"):
-        read_table(path)
-
-
 @pytest.mark.parametrize("index", [10**8 + 1, 10**12, 10**30])
 def test_a_huge_index_is_refused(index, write):
     """It would become a weight vector of that length."""

@@ -1,8 +1,10 @@
 """Tests of hyperlocal.datasets.tables: files of every format, and npz."""
 
 import gzip
+import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -25,7 +27,7 @@ def test_compressed_table(tmp_path):
         ("blank.csv", b"\n \n", "empty"),
         ("header.csv", b"a,b,c\n", "a header but no rows"),
         ("single.csv", b"1\n2\n", "only one column"),
-        ("latin.csv", b"a,b\n\xe9\xe8,1\n", "not a text file in UTF-8"),
+        ("labels.csv", b"a,b\n1,\n2,?\n", "no rows with a label"),
         ("table.feather", b"FEA1", "save it as .csv, .npz or .parquet"),
     ],
 )
@@ -62,7 +64,8 @@ def test_npz_with_all_rows(tmp_path):
 
 def test_npz_with_sparse_rows(tmp_path):
     """The arrays of a CSR matrix together with y make sparse rows."""
-    X = sparse.random_array((5, 4), density=0.5, rng=np.random.default_rng(0), format="csr")
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array(rng.random((5, 4)) * rng.binomial(1, 0.5, (5, 4)))
     np.savez(
         tmp_path / "a.npz",
         data=X.data,
@@ -95,25 +98,51 @@ def test_npz_in_name_only(write):
         read_table(write("a.npz", "hello"))
 
 
-def test_npz_missing_values_in_the_test_part(tmp_path):
-    """Missing values are looked for in the test part too."""
-    X = np.eye(2)
-    np.savez(tmp_path / "a.npz", X_train=X, y_train=[0, 1], X_test=X / [1, np.nan], y_test=[0, 1])
-    with pytest.raises(ValueError, match="2 test rows have missing"):
-        read_table(tmp_path / "a.npz")
+def test_rows_without_a_label_are_left_out(write):
+    """With a note; the others keep their lines."""
+    data = read_table(write("a.csv", "a,b\n1,0\n2,\n3, \n4,1\n"))
+    assert data.y_train.tolist() == [0, 1]
+    assert data.X_train.index.tolist() == [2, 5]
+    assert data.notes == ("2 rows without a label were left out",)
+
+
+def test_labels_of_text(write):
+    """Outer blanks are no part of a label, and truth values are text in every file."""
+    for text in ("a,b\n1,True \n2, False\n", "a,b\n1,True\n2,False\n"):
+        assert read_table(write("a.csv", text)).y_train.tolist() == ["True", "False"]
 
 
 def test_raw_rows_are_not_encoded(write):
     """Text stays text; the target is left out; columns can be chosen by name, in any order."""
     path = write("a.csv", "size,fur,tame\n1,long,yes\n2,short,no\n")
     rows = read_raw(path)
-    assert rows.X.tolist() == [[1.0, "long"], [2.0, "short"]]
-    assert (rows.columns, rows.text_columns, rows.target) == (("size", "fur"), (1,), "tame")
+    assert rows.X.to_numpy(object).tolist() == [[1, "long"], [2, "short"]]
+    assert (rows.columns, rows.target) == (("size", "fur"), "tame")
     chosen = read_raw(path, columns=["fur", "size"])
-    assert chosen.X.tolist() == [["long", 1.0], ["short", 2.0]]
+    assert chosen.X.to_numpy(object).tolist() == [["long", 1], ["short", 2]]
     assert chosen.y is None
     with pytest.raises(ValueError, match="lacks 1 of the 1 columns needed: 'age'"):
         read_raw(path, columns=["age"])
+    assert read_raw(path, columns=["size", "age"], optional=["age"]).X["age"].isna().all()
+
+
+def test_close_names_are_suggested(write):
+    """A target that is nearly a column is answered with that column."""
+    with pytest.raises(ValueError, match=r"no column 'Taem' \(did you mean 'tame'"):
+        read_table(write("a.csv", "size,tame\n1,yes\n2,no\n"), target="Taem")
+
+
+@pytest.mark.parametrize("kind", ["csv", "svm", "parquet"])
+def test_standard_input(kind, tmp_path, monkeypatch):
+    """A file that comes from standard input is recognized by its content."""
+    path = tmp_path / "a"
+    if kind == "parquet":
+        pd.DataFrame({"a": [1.0, 2.0], "y": [0, 1]}).to_parquet(path)
+    else:
+        path.write_text("a,y\n1,0\n2,1\n" if kind == "csv" else "0 1:1\n1 1:2\n")
+    with open(path) as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        assert read_table("-").y_train.tolist() == [0, 1]
 
 
 def test_raw_rows_of_npz(tmp_path):

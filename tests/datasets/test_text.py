@@ -1,59 +1,82 @@
-"""Tests of hyperlocal.datasets.text."""
+"""Tests of hyperlocal.datasets.text: packing, encodings and line ends."""
 
 import bz2
 import gzip
+import io
+import lzma
+import zipfile
 from pathlib import Path
 
-import numpy as np
 import pytest
+import zstandard
 
-from hyperlocal.datasets.text import is_missing, open_text, records, table_name, to_float, to_floats
+from hyperlocal.datasets import read_table
+from hyperlocal.datasets.text import open_text, sample_lines, table_name
 
-SOMEWHERE = Path("table.csv")
+TEXT = "a,b\n1,é\n"
+
+
+def zipped(data):
+    with zipfile.ZipFile(file := io.BytesIO(), "w") as archive:
+        archive.writestr("inner/table.csv", data)
+    return file.getvalue()
 
 
 @pytest.mark.parametrize(
-    ("ending", "pack"), [("csv", bytes), ("csv.gz", gzip.compress), ("csv.bz2", bz2.compress)]
+    "pack",
+    [bytes, gzip.compress, bz2.compress, lzma.compress, zipped, zstandard.compress],
 )
-def test_files_open_compressed_or_not(tmp_path, ending, pack):
-    """The text comes back without a byte-order mark, whatever the packing."""
-    path = tmp_path / f"table.{ending}"
-    path.write_bytes(pack("\ufeffa,b\n1,é\n".encode()))
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252", "latin-1"])
+def test_files_as_they_come(tmp_path, pack, encoding):
+    """The text comes back whatever the packing (the name does not matter) and the encoding."""
+    path = tmp_path / "table.csv"
+    path.write_bytes(pack(TEXT.encode(encoding)))
     with open_text(path) as file:
-        assert file.read() == "a,b\n1,é\n"
+        assert file.read() == TEXT
+
+
+def test_utf16_without_a_mark(tmp_path):
+    """UTF-16 is recognized by its zeros."""
+    for encoding in ("utf-16-le", "utf-16-be"):
+        (tmp_path / "a.csv").write_bytes("a,b\n1,2\n".encode(encoding))
+        assert sample_lines(tmp_path / "a.csv") == ["a,b", "1,2", ""]
+
+
+def test_one_byte_of_another_encoding(tmp_path):
+    """A cp1252 character in UTF-8 text does not change the others."""
+    (tmp_path / "a.csv").write_bytes("é,".encode() + b"\x80" + ",é\n".encode())
+    with open_text(tmp_path / "a.csv") as file:
+        assert file.read() == "é,€,é\n"
+
+
+def test_stray_carriage_returns(tmp_path):
+    """Within a line of a file with line feeds, a carriage return is a space; zeros vanish."""
+    (tmp_path / "a.csv").write_bytes(b"a,b\r\nx\ry,1\r\nz\0,2\n")
+    with open_text(tmp_path / "a.csv") as file:
+        assert "".join(iter(lambda: file.read(3), "")) == "a,b\nx y,1\nz,2\n"
+    with open_text(tmp_path / "a.csv") as file:
+        assert list(file) == ["a,b\n", "x y,1\n", "z,2\n"]
+
+
+def test_a_zip_file_of_several_tables(tmp_path):
+    """It is refused, with the remedy."""
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("a.csv", TEXT)
+        archive.writestr("b.csv", TEXT)
+    with pytest.raises(ValueError, match=r"a\.zip: holds 2 files; pack the table alone"):
+        read_table(tmp_path / "a.zip")
 
 
 def test_names_lose_their_endings():
     """Only an ending of compression hides another one."""
     assert table_name(Path("folder/iris.csv")) == "iris"
-    assert table_name(Path("iris.csv.gz")) == "iris"
+    assert table_name(Path("iris.csv.zst")) == "iris"
     assert table_name(Path("v1.2.csv")) == "v1.2"
 
 
-def test_records_count_lines_and_skip_blank_ones():
-    """Each record knows its line; quotes protect delimiters; outer tabs are empty cells."""
-    lines = ["a, b\n", "\n", '"1,5",2\n']
-    assert list(records(SOMEWHERE, lines, ",")) == [(1, ["a", "b"]), (3, ["1,5", "2"])]
-    assert list(records(SOMEWHERE, ["\t1\t\r\n"], "\t")) == [(1, ["", "1", ""])]
-    assert list(records(SOMEWHERE, ["  1 2  \n"], " ")) == [(1, ["1", "2"])]
-
-
-def test_broken_records_name_file_and_line():
-    """What the csv module refuses is an error of the file."""
-    with pytest.raises(ValueError, match=r"table\.csv, line 2"):
-        list(records(SOMEWHERE, ["a\n", "b" * 200_000], ","))
-
-
-def test_cells_become_numbers():
-    """Missing cells are NaN; one cell of text makes the column text."""
-    np.testing.assert_array_equal(to_floats(["1", " 2.5 ", "?", "NA"]), [1, 2.5, np.nan, np.nan])
-    assert to_floats(["1", "red"]) is None
-    assert to_float("1e3") == 1000
-    assert to_float("red") is None
-
-
-@pytest.mark.parametrize("cell", ["", " ", "?", "N/A", "null", "None", "NaN"])
-def test_missing_cells(cell):
-    """All usual signs of a missing value are known."""
-    assert is_missing(cell)
-    assert not is_missing("0")
+def test_without_zstandard(tmp_path, monkeypatch):
+    """The error says what to install."""
+    monkeypatch.setitem(__import__("sys").modules, "zstandard", None)
+    (tmp_path / "a.csv.zst").write_bytes(zstandard.compress(TEXT.encode()))
+    with pytest.raises(ImportError, match=r"hyperlocal\[cli\]"):
+        read_table(tmp_path / "a.csv.zst")

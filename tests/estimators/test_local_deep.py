@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
 from estimators.data import make_data, make_ring
 from hyperlocal.estimators.local_deep import JITTERS
@@ -48,6 +49,20 @@ def test_a_tree_per_class_or_one_for_all():
     shared = model(share_tree=True).fit(X, y)
     assert shared.tree_.weights.shape == (15, 3, 6)
     np.testing.assert_allclose(shared.decision_function(X), by_hand(shared.tree_, X), atol=1e-12)
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 4])
+@pytest.mark.parametrize("share_tree", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sparse_rows_are_dense_rows(depth, share_tree, dtype):
+    """CSR rows give the model and the scores of dense rows, bit for bit."""
+    X, y = make_data(3, dtype=dtype)
+    X[np.abs(X) < 0.5] = 0
+    tree = model(depth=depth, share_tree=share_tree, C=0.1)
+    dense, sparse = clone(tree).fit(X, y), clone(tree).fit(sp.csr_array(X), y)
+    np.testing.assert_array_equal(sparse.model_.nodes, dense.model_.nodes)
+    np.testing.assert_array_equal(sparse.decision_function(sp.csr_array(X)),
+                                  dense.decision_function(X))  # fmt: skip
 
 
 def test_two_classes_have_one_tree():

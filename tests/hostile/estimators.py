@@ -48,6 +48,9 @@ ESTIMATORS = {
 }
 
 
+CLASSIFIERS = [name for name in ESTIMATORS if name.endswith(("SVC", "SVCCV"))]
+
+
 def make(name, **changed):
     """A new estimator with a seed, if it takes one."""
     kind, arguments = ESTIMATORS[name]

@@ -19,8 +19,8 @@ N_ROWS, N_FEATURES = 40, 6
 
 def make_sparse(form="csr"):
     rng = np.random.default_rng(0)
-    X = sp.random_array((N_ROWS, N_FEATURES), density=0.5, format="csr", rng=rng)
-    X.sum_duplicates()
+    shape = (N_ROWS, N_FEATURES)
+    X = sp.csr_array(rng.random(shape) * rng.binomial(1, 0.5, shape))
     return X.asformat(form, copy=True)
 
 

@@ -86,11 +86,23 @@ def build_parser(
     parser.add_argument(
         "--version", action="version", version=f"hyperlocal {package_version('hyperlocal')}"
     )
+    _add_completion(parser)
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, command in commands.items():
         subparser = subparsers.add_parser(name, help=command.help, description=command.help)
         command.add_arguments(subparser)
     return parser
+
+
+def _add_completion(parser: argparse.ArgumentParser) -> None:
+    """``--print-completion SHELL``, where shtab is installed."""
+    try:
+        import shtab
+    except ImportError:
+        return
+    shtab.add_argument_to(
+        parser, "--print-completion", help="print a script that completes this command, and exit"
+    )
 
 
 def _tolerate_narrow_encodings() -> None:

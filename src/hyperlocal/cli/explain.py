@@ -1,11 +1,13 @@
-"""``hyperlocal explain``: what each feature added to the score of a row."""
+"""``hyperlocal explain``: what each column added to the score of a row."""
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from typing import Any
 
-from ..compare.run import explain_row
+from ..compare.explaining import RowExplanation, explain_row
+from ..datasets.dataset import take_rows
 from .model_file import load
 from .options import Command, add_model_and_data, print_json
 
@@ -49,21 +51,25 @@ def _run(arguments: argparse.Namespace) -> int:
         raise ValueError(
             f"--rows: no row {outside[0]}; {arguments.data} has rows 0 to {X.shape[0] - 1}"
         )
-    explanations = {}
+    explanations: dict[int, RowExplanation] = {}
     for number in arguments.rows:
-        (block,) = stored.blocks(X[number : number + 1])
+        (raw,) = stored.blocks(take_rows(X, slice(number, number + 1)))
+        encoded = stored.encoder.transform(raw)
         explanations[number] = explain_row(
-            stored.model, stored.pipeline[:-1].transform(block), stored.feature_names
+            stored.model, stored.encoder, encoded, raw, stored.feature_names
         )
     if arguments.json:
-        print_json([_as_dict(number, one) for number, one in explanations.items()])
+        names = stored.feature_names
+        print_json([_as_dict(number, one, names) for number, one in explanations.items()])
     else:
-        print("\n\n".join(f"row {number}: {one}" for number, one in explanations.items()))
+        print("\n\n".join(f"row {number}, {one}" for number, one in explanations.items()))
     return 0
 
 
-def _as_dict(number: int, explanation: Any) -> dict[str, Any]:
-    names = [str(name) for name in explanation.feature_names]
+def _as_dict(number: int, row: RowExplanation, names: list[str]) -> dict[str, Any]:
+    explanation = row.explanation
+    if len(names) != len(explanation.feature_names):
+        names = [str(name) for name in explanation.feature_names]
     columns = zip(
         explanation.classes.tolist(),
         explanation.scores.tolist(),
@@ -73,6 +79,9 @@ def _as_dict(number: int, explanation: Any) -> dict[str, Any]:
     )
     return {
         "row": number,
+        "place": row.place,
+        "columns": [asdict(part) for part in row.parts],
+        "changes": dict(row.changes),
         "prediction": explanation.prediction,
         "classes": [
             {
@@ -89,5 +98,5 @@ def _as_dict(number: int, explanation: Any) -> dict[str, Any]:
 
 
 COMMAND = Command(
-    "print what each feature added to the scores of rows, exactly", _add_arguments, _run
+    "print what each column added to the scores of rows, exactly", _add_arguments, _run
 )

@@ -6,9 +6,14 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from ..estimators.table_encoder import TableEncoder
 from ..export import save_numpy, to_c, to_onnx, to_wasm
 from .model_file import StoredModel, load
-from .options import Command, UsageError, check_folder, say
+from .options import Command, UsageError, check_folder, file_argument, say
 
 SUFFIXES = {"c": ".h", "onnx": ".onnx", "numpy": ".npz", "wasm": ".mjs"}
 #: How numbers may be stored in each format; the first is the default.
@@ -21,7 +26,7 @@ DTYPES = {
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="a file that hyperlocal fit wrote")
+    file_argument(parser, "model", metavar="MODEL", help="a file that hyperlocal fit wrote")
     parser.add_argument(
         "--to",
         choices=list(SUFFIXES),
@@ -67,9 +72,14 @@ def _dtype(form: str, given: str | None) -> str:
 
 
 def _after_encoding(stored: StoredModel) -> Any:
-    """The steps from numbers to labels: other programs encode texts themselves."""
-    names = [name for name, _ in stored.pipeline.steps]
-    return stored.pipeline[names.index("scale") :]
+    """The steps from numbers to labels, in the units of the table: other programs encode texts."""
+    encoder = stored.encoder
+    if not isinstance(encoder, TableEncoder):
+        return stored.pipeline
+    scaler = StandardScaler().fit(np.zeros((1, len(encoder.center_))))
+    scaler.mean_, scaler.scale_ = encoder.center_, encoder.scale_
+    scaler.var_ = encoder.scale_**2
+    return Pipeline([("scale", scaler), ("model", stored.model)])
 
 
 def _write(pipeline: Any, form: str, dtype: str, path: Path) -> None:

@@ -8,14 +8,19 @@ import os
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from ..compare import METHODS, Method
-from ..compare.run import check_labels, check_whole, is_too_large_to_be_dense, rows_for
-from ..datasets import RawRows, is_sparse, read_raw, stream
+from ..compare.experiment import check_labels, fit_encoder, positive_class
+from ..compare.run import is_too_large_to_be_dense, rows_for
+from ..datasets import RawRows, RowStream, is_sparse, read_raw, stream
+from ..datasets.streams import TableStream
+from ..datasets.tables import close_to
+from ..estimators.table_encoder import TableEncoder
 from .model_file import About, StoredModel, about_rows, make_pipeline, save
 from .options import (
     FORMATS,
@@ -25,10 +30,14 @@ from .options import (
     add_output_switches,
     add_seed_and_jobs,
     add_stream_switches,
+    add_table_options,
     check_folder,
     check_stream_switches,
+    encoder_of,
+    file_argument,
     methods_named,
     print_json,
+    print_notes,
     say,
 )
 from .progress import steps
@@ -37,7 +46,7 @@ DEFAULT_METHOD, DEFAULT_METHOD_FOR_SPARSE_ROWS = "locally-linear", "locally-line
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("data", metavar="DATA", help=f"a {FORMATS}")
+    file_argument(parser, "data", metavar="DATA", help=f"a {FORMATS}")
     parser.add_argument("--target", metavar="NAME", help=f"{TARGET_HELP} (default: the last)")
     parser.add_argument(
         "--output",
@@ -60,6 +69,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_setting,
         help="an argument of the method, e.g. --set C=10; may be repeated",
     )
+    add_table_options(parser)
     add_stream_switches(
         parser, "read the file in blocks and train from disk, for data larger than memory"
     )
@@ -92,11 +102,12 @@ def _run(arguments: argparse.Namespace) -> int:
     check_folder("--output", os.path.dirname(arguments.output))
     check_stream_switches(arguments)
     if arguments.method is not None:
-        methods_named([arguments.method])  # an unknown one is an error before the file is read
+        _method_and_model(arguments, arguments.method)  # errors come before the file is read
     task = _task_of_stream(arguments) if arguments.stream else _task(arguments)
     method, about = task.method, task.about
     size = f"{about.n_rows:,} rows, {about.n_columns:,} columns, {task.kind}"
     say(f"{about.data}: {size}", quiet=arguments.quiet)
+    print_notes(about.notes, quiet=arguments.quiet)
     seconds = _timed(task, quiet=arguments.quiet)
     save(StoredModel(task.pipeline, about), arguments.output)
     n_bytes = os.path.getsize(arguments.output)
@@ -108,6 +119,7 @@ def _run(arguments: argparse.Namespace) -> int:
                 "data": about.data,
                 "n_rows": about.n_rows,
                 "n_columns": about.n_columns,
+                "notes": about.notes,
                 "fit_seconds": seconds,
                 "bytes": n_bytes,
             }
@@ -120,49 +132,61 @@ def _run(arguments: argparse.Namespace) -> int:
 def _task(arguments: argparse.Namespace) -> Task:
     """Fit to all rows at once."""
     rows = read_raw(arguments.data, target=arguments.target)
-    y = _labels(arguments, rows)
-    n_classes = len(check_labels(rows.name, y))
-    method, model = _method_and_model(arguments, rows)
+    y = check_labels(rows.name, _labels(arguments, rows), arguments.task)
+    positive = positive_class(y, arguments.positive)
+    method, model = _method_and_model(arguments, _default_method(rows))
     if method.needs_dense and is_too_large_to_be_dense(rows.X):
         raise ValueError(
             f"--method: {method.key} needs dense rows, and these are too many to be made "
             f"dense; choose another, e.g. {DEFAULT_METHOD_FOR_SPARSE_ROWS}"
         )
-    pipeline = make_pipeline(rows, model)
     X = rows_for(rows.X, method.needs_dense)
-    about = about_rows(rows, method.key, method.needs_dense, rows.X.shape[0])
-    return Task(method, pipeline, about, f"{n_classes} classes", lambda: pipeline.fit(X, y))
+    encoder = fit_encoder(X, encoder_of(arguments))
+    notes = [*rows.notes, *getattr(encoder, "notes_", ())]
+    about = about_rows(rows, method.key, method.needs_dense, X.shape[0], notes)
+    return Task(
+        method,
+        make_pipeline(encoder, model),
+        replace(about, positive=None if positive is None else str(positive)),
+        f"{len(np.unique(y))} classes",
+        lambda: model.fit(encoder.transform(X), y),
+    )
 
 
 def _task_of_stream(arguments: argparse.Namespace) -> Task:
-    """Fit to blocks of a file: it is read once for the scales, and once for the model."""
-    rows = stream(arguments.data, arguments.target, cache=arguments.folder)
+    """Fit to blocks of a file: it is read once for the encoding, and once for the model."""
+    encoder = encoder_of(arguments) or TableEncoder()
+    rows = stream(arguments.data, arguments.target, encoder=encoder, cache=arguments.folder)
     head = next(rows.raw_blocks())
-    check_whole(rows.name, _labels(arguments, head))
-    method, model = _method_and_model(arguments, head)
+    if arguments.task == "auto" and _labels(arguments, head).dtype.kind == "f":
+        check_labels(rows.name, _labels(arguments, head))
+    method, model = _method_and_model(arguments, _default_method(head))
     if not hasattr(model, "fit_stream"):
         able = [key for key, one in METHODS.items() if _can_stream(one)]
         raise UsageError(
             f"--stream: {method.key} needs all rows at once; choose {' or '.join(able)}"
         )
-    pipeline = make_pipeline(head, model, rows.categories)
-    encode, scale = pipeline[:-2], pipeline[-2]
-    if len(encode):
-        encode.fit(head.X)
+    if isinstance(rows, TableStream):
+        pipeline, blocks = make_pipeline(rows.fitted_encoder, model), iter(rows)
+    else:
+        pipeline = make_pipeline(_fitted_scaler(rows, head), model)
+        blocks = ((pipeline[0].transform(block.X), block.y) for block in rows.raw_blocks())
+    notes = [*rows.notes, *getattr(pipeline[0], "notes_", ())]
+    about = about_rows(head, method.key, method.needs_dense, rows.n_rows, notes)
+    return Task(
+        method,
+        pipeline,
+        about,
+        "read in blocks",
+        lambda: model.fit_stream(blocks, folder=arguments.folder),
+    )
 
-    def encoded(X: Any) -> Any:
-        return encode.transform(X) if len(encode) else X
 
-    def fit() -> None:
-        for block in rows.raw_blocks():
-            scale.partial_fit(encoded(block.X))
-        model.fit_stream(
-            ((scale.transform(encoded(block.X)), block.y) for block in rows.raw_blocks()),
-            folder=arguments.folder,
-        )
-
-    about = about_rows(head, method.key, method.needs_dense, rows.n_rows)
-    return Task(method, pipeline, about, "read in blocks", fit)
+def _fitted_scaler(rows: RowStream, head: RawRows) -> Any:
+    scaler = MaxAbsScaler() if is_sparse(head.X) else StandardScaler()
+    for block in rows.raw_blocks():
+        scaler.partial_fit(block.X)
+    return scaler
 
 
 def _can_stream(method: Method) -> bool:
@@ -175,16 +199,27 @@ def _labels(arguments: argparse.Namespace, rows: RawRows) -> np.ndarray:
     return rows.y
 
 
-def _method_and_model(arguments: argparse.Namespace, rows: RawRows) -> tuple[Method, Any]:
+def _default_method(rows: RawRows) -> str:
+    return DEFAULT_METHOD_FOR_SPARSE_ROWS if is_sparse(rows.X) else DEFAULT_METHOD
+
+
+def _method_and_model(arguments: argparse.Namespace, default: str) -> tuple[Method, Any]:
     """The chosen method, or the default for such rows, with the chosen settings."""
-    default = DEFAULT_METHOD_FOR_SPARSE_ROWS if is_sparse(rows.X) else DEFAULT_METHOD
     (method,) = methods_named([arguments.method or default])
+    if not method.package.is_installed:
+        raise UsageError(f"--method: {method.key} needs {method.package.name}; pip install it")
+    if not method.can_be_stored:
+        raise UsageError(
+            f"--method: {method.key} cannot be stored: a model file may hold nothing that runs "
+            "code, and its trees are not known to be such; choose another method"
+        )
     model, settings = method.make(arguments.seed, arguments.jobs), dict(arguments.set)
     unknown = sorted(set(settings) - set(model.get_params()))
     if unknown:
+        known = sorted(model.get_params(deep=False))
         raise UsageError(
-            f"--set: {method.key} has no argument {', '.join(unknown)}; it has "
-            f"{', '.join(sorted(model.get_params(deep=False)))}"
+            f"--set: {method.key} has no argument {', '.join(unknown)}"
+            f"{close_to(unknown[0], known)}; it has {', '.join(known)}"
         )
     return method, model.set_params(**settings)
 

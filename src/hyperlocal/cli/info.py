@@ -9,13 +9,14 @@ from typing import Any
 from ..export.sizes import count_numbers
 from ..runtime.versions import installation
 from .model_file import load
-from .options import Command, print_facts, print_json
+from .options import Command, file_argument, print_facts, print_json
 
 CLASSES_SHOWN = 10
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    file_argument(
+        parser,
         "model",
         nargs="?",
         metavar="MODEL",
@@ -48,6 +49,7 @@ def _model_facts(path: str) -> dict[str, Any]:
         "bytes": os.path.getsize(path),
         "training data": about.data,
         "training rows": about.n_rows,
+        "notes": "; ".join(about.notes) or None,
         "written by": f"hyperlocal {about.hyperlocal}",
     }
     return {name: value for name, value in facts.items() if value is not None}

@@ -12,21 +12,20 @@ import uuid
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import OneHotEncoder
 
-from ..compare.run import make_scaler
 from ..datasets import RawRows, is_sparse, read_raw, stream
+from ..datasets.dataset import take_rows
+from ..estimators.table_encoder import TableEncoder
 from ..export import TRUSTED_TYPES
 from ..runtime.versions import package_version
 from .progress import steps
 
-FORMAT = "hyperlocal model 1"
+FORMAT = "hyperlocal model 2"
 ROWS_PER_BLOCK = 32_768
 # Sparse rows, which some models keep, are plain data, but skops does not say so.
 SPARSE_ROWS = ("scipy.sparse._csr.csr_array", "scipy.sparse._csr.csr_matrix")
@@ -45,6 +44,8 @@ class About:
     columns: list[str] | None = None  #: their names, if the file had columns
     target: str | None = None  #: name of the label column
     needs_dense: bool = False  #: whether sparse rows must be made dense for it
+    notes: list[str] = field(default_factory=list)  #: what was dropped, filled in or pooled
+    positive: str | None = None  #: the positive one of two classes, as text
 
 
 @dataclass(frozen=True)
@@ -60,19 +61,37 @@ class StoredModel:
         return self.pipeline[-1]
 
     @property
+    def encoder(self) -> Any:
+        """What encodes rows: a TableEncoder, or a scaler of scikit-learn."""
+        return self.pipeline[0]
+
+    @property
     def feature_names(self) -> list[str]:
         """Names of the encoded features that the classifier sees."""
-        names = self.about.columns or [f"x{j}" for j in range(self.about.n_columns)]
-        return list(self.pipeline[:-1].get_feature_names_out(names))
+        return list(self.encoder.get_feature_names_out(self._columns))
+
+    @property
+    def _columns(self) -> list[str]:
+        return self.about.columns or [f"x{j}" for j in range(self.about.n_columns)]
+
+    @property
+    def _optional(self) -> list[str]:
+        """Columns that the encoder leaves out: files need not have them."""
+        kinds = getattr(self.encoder, "kinds_", {})
+        return [name for name, kind in kinds.items() if kind == "dropped"]
 
     def read(self, path: str, *, target: str | None = None, part: str = "test") -> RawRows:
         """Read rows of a file with the columns of the model."""
-        rows = read_raw(path, target=target, columns=self.about.columns, part=part)
+        rows = read_raw(
+            path, target=target, columns=self.about.columns, optional=self._optional, part=part
+        )
         return self._fitted_width(path, rows)
 
     def stream(self, path: str, *, folder: str | None = None) -> Iterator[RawRows]:
         """Read rows of a file with the columns of the model, in blocks."""
-        rows = stream(path, columns=self.about.columns, part="test", cache=folder)
+        rows = stream(
+            path, columns=self.about.columns, optional=self._optional, part="test", cache=folder
+        )
         return (self._fitted_width(path, block) for block in rows.raw_blocks())
 
     def _fitted_width(self, path: str, rows: RawRows) -> RawRows:
@@ -85,12 +104,14 @@ class StoredModel:
                 f"{path}: {X.shape[1]} features, but the model was fitted to {width} (of "
                 f"{self.about.data}); give rows with the same features"
             )
+        if hasattr(self.encoder, "feature_names_in_") and isinstance(X, np.ndarray):
+            X = as_table(X, self._columns)
         return replace(rows, X=X)
 
     def blocks(self, X: Any) -> Iterator[Any]:
         """The rows in pieces of bounded size, as the pipeline takes them."""
         for begin in range(0, X.shape[0], ROWS_PER_BLOCK):
-            block = X[begin : begin + ROWS_PER_BLOCK]
+            block = take_rows(X, slice(begin, begin + ROWS_PER_BLOCK))
             yield block.toarray() if self.about.needs_dense and is_sparse(block) else block
 
     def apply(
@@ -109,28 +130,22 @@ class StoredModel:
 # Making -------------------------------------------------------------------------------------------
 
 
-def make_pipeline(rows: RawRows, model: Any, categories: Sequence[np.ndarray] | None = None) -> Any:
-    """One-hot encoding of text, scaling, and the model, not fitted.
-
-    Sparse rows are scaled to a largest absolute value of one, which keeps zeros; dense ones, and
-    encoded text too, to mean zero and variance one.
-    ``categories`` are those of the text columns, where these rows are only some of all.
-    """
-    if is_sparse(rows.X):
-        return Pipeline([("scale", make_scaler(rows.X)), ("model", model)])
-    texts = list(rows.text_columns)
-    numbers = [j for j in range(rows.X.shape[1]) if j not in rows.text_columns]
-    # A category that training did not see is encoded as none of those that it saw.
-    known: Any = "auto" if categories is None else [values.astype(object) for values in categories]
-    one_hot = OneHotEncoder(categories=known, handle_unknown="ignore", sparse_output=False)
-    encode = ColumnTransformer(
-        [("numbers", "passthrough", numbers), ("categories", one_hot, texts)],
-        verbose_feature_names_out=False,
-    )
-    return Pipeline([("encode", encode), ("scale", make_scaler(rows.X)), ("model", model)])
+def make_pipeline(encoder: Any, model: Any) -> Pipeline:
+    """Encoding (by a TableEncoder) or scaling, and the model."""
+    step = "encode" if isinstance(encoder, TableEncoder) else "scale"
+    return Pipeline([(step, encoder), ("model", model)])
 
 
-def about_rows(rows: RawRows, method: str, needs_dense: bool, n_rows: int) -> About:
+def as_table(X: np.ndarray, columns: list[str]) -> Any:
+    """An array as a table with these columns."""
+    import pandas
+
+    return pandas.DataFrame(X, columns=columns)
+
+
+def about_rows(
+    rows: RawRows, method: str, needs_dense: bool, n_rows: int, notes: Sequence[str]
+) -> About:
     """What a model was made from that is fitted to ``n_rows`` rows such as these."""
     return About(
         method=method,
@@ -141,6 +156,7 @@ def about_rows(rows: RawRows, method: str, needs_dense: bool, n_rows: int) -> Ab
         columns=None if rows.columns is None else list(rows.columns),
         target=rows.target,
         needs_dense=needs_dense,
+        notes=list(notes),
     )
 
 

@@ -6,11 +6,14 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..compare import Method, pick_methods
+from ..compare.experiment import TASKS
+from ..datasets.tables import close_to
+from ..estimators.table_encoder import TableEncoder
 
 
 class UsageError(ValueError):
@@ -28,16 +31,79 @@ class Command:
 
 # Arguments ----------------------------------------------------------------------------------------
 
-FORMATS = "CSV, LIBSVM, npz or parquet file"
+FORMATS = "CSV, LIBSVM, npz or parquet file, or - for standard input"
+NOTES_SHOWN = 12
 TARGET_HELP = "label column of a table, by name or by number from 0"
 
 
 def add_model_and_data(parser: argparse.ArgumentParser, *, target_help: str | None) -> None:
     """``MODEL DATA``, and ``--target`` where labels are read."""
-    parser.add_argument("model", metavar="MODEL", help="a file that hyperlocal fit wrote")
-    parser.add_argument("data", metavar="DATA", help=f"a {FORMATS}")
+    file_argument(parser, "model", metavar="MODEL", help="a file that hyperlocal fit wrote")
+    file_argument(parser, "data", metavar="DATA", help=f"a {FORMATS}")
     if target_help is not None:
         parser.add_argument("--target", metavar="NAME", help=target_help)
+
+
+def file_argument(parser: argparse.ArgumentParser, *names: str, **options: Any) -> None:
+    """An argument that names a file, which shells complete."""
+    argument: Any = parser.add_argument(*names, **options)
+    argument.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}
+
+
+def add_table_options(parser: argparse.ArgumentParser) -> None:
+    """``--drop``, ``--impute``, ``--positive`` and ``--task``: how a table is used."""
+    parser.add_argument(
+        "--drop",
+        type=comma_separated,
+        metavar="LIST",
+        default=[],
+        help="columns to leave out, e.g. those that are known only after the label",
+    )
+    parser.add_argument(
+        "--impute",
+        type=one_of(["median", "mean"]),
+        default="median",
+        metavar="HOW",
+        help="what missing numbers are filled in by: median (the default) or mean",
+    )
+    add_positive(parser)
+    parser.add_argument(
+        "--task",
+        type=one_of(TASKS),
+        default="auto",
+        metavar="TASK",
+        help="auto (the default) refuses labels that look like a number to predict; "
+        "classification takes every number as a class",
+    )
+
+
+def add_positive(parser: argparse.ArgumentParser) -> None:
+    """``--positive``."""
+    parser.add_argument(
+        "--positive",
+        metavar="LABEL",
+        help="the class that average precision is of, if there are two (default: the rarer)",
+    )
+
+
+def encoder_of(arguments: argparse.Namespace) -> TableEncoder | None:
+    """The encoder of these options; None where they are the defaults."""
+    if not arguments.drop and arguments.impute == "median":
+        return None
+    return TableEncoder(drop=tuple(arguments.drop), impute=arguments.impute)
+
+
+def one_of(names: Sequence[str]) -> Callable[[str], str]:
+    """A type of arguments: one of these words; a close one is suggested."""
+
+    def choice(text: str) -> str:
+        if text not in names:
+            raise argparse.ArgumentTypeError(
+                f"{text!r}{close_to(text, names)}; choose one of {', '.join(names)}"
+            )
+        return text
+
+    return choice
 
 
 def add_seed_and_jobs(parser: argparse.ArgumentParser) -> None:
@@ -134,6 +200,14 @@ def say(text: str, *, quiet: bool) -> None:
     """Print a message to stderr, unless ``quiet``."""
     if not quiet:
         print(text, file=sys.stderr, flush=True)
+
+
+def print_notes(notes: Sequence[str], *, quiet: bool) -> None:
+    """Print what was dropped or filled in to stderr, a line each."""
+    for note in notes[:NOTES_SHOWN]:
+        say(f"  {note}", quiet=quiet)
+    if notes[NOTES_SHOWN:]:
+        say(f"  … and {len(notes) - NOTES_SHOWN} more notes", quiet=quiet)
 
 
 def print_json(value: Any, file: Any = None) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..datasets.text import to_float
 from .model_file import StoredModel, load
 from .options import (
     Command,
@@ -34,6 +33,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="CSV with a header: the label, and the decision function of each class",
     )
     parser.add_argument(
+        "--proba",
+        action="store_true",
+        help="CSV with a header: the label, and the probability of each class (of a model fitted "
+        "with --set loss=log)",
+    )
+    parser.add_argument(
         "--verbatim",
         action="store_true",
         help="write labels of text as they are; by default an apostrophe stands before those that "
@@ -47,25 +52,29 @@ def _run(arguments: argparse.Namespace) -> int:
     check_stream_switches(arguments)
     if arguments.stream and arguments.json:
         raise UsageError("--json: holds all predictions at once; leave out --json or --stream")
+    if arguments.scores and arguments.proba:
+        raise UsageError("--proba: goes without --scores")
     stored = load(arguments.model)
+    outputs = _outputs(stored, arguments)
     if arguments.stream:
         blocks = stored.stream(arguments.data, folder=arguments.folder)
     else:
         blocks = iter([stored.read(arguments.data)])
+    what, word = ("probabilities", "P of") if arguments.proba else ("scores", "score of")
     n_rows = 0
     with _writable(arguments.output) as file:
         for number, rows in enumerate(blocks):
             quiet = arguments.quiet or arguments.stream
             labels = stored.apply(stored.pipeline.predict, rows.X, quiet=quiet)
-            scores = _scores(stored, rows.X, quiet=quiet) if arguments.scores else {}
+            scores = outputs(rows.X, quiet)
             n_rows += len(labels)
             if arguments.json:
                 result: dict[str, Any] = {"data": rows.name, "predictions": labels}
-                print_json({**result, **({"scores": scores} if scores else {})}, file)
+                print_json({**result, **({what: scores} if scores else {})}, file)
             elif scores:
                 writer = csv.writer(file, lineterminator="\n")
                 if number == 0:
-                    writer.writerow(["prediction", *(f"score of {label}" for label in scores)])
+                    writer.writerow(["prediction", *(f"{word} {label}" for label in scores)])
                 writer.writerows(zip(_cells(labels, arguments), *scores.values(), strict=True))
             else:
                 file.writelines(f"{label}\n" for label in _cells(labels, arguments))
@@ -88,7 +97,15 @@ def harmless(label: Any) -> Any:
     ["'=1+1", 'yes', '+', '-1.5', -2]
     """
     is_formula = isinstance(label, str) and len(label) > 1 and label[0] in "=+-@\t\r"
-    return f"'{label}" if is_formula and to_float(label) is None else label
+    return f"'{label}" if is_formula and not _is_number(label) else label
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 @contextmanager
@@ -100,18 +117,31 @@ def _writable(path: str | None) -> Iterator[Any]:
         yield file
 
 
-def _scores(stored: StoredModel, X: Any, *, quiet: bool) -> dict[str, Any]:
-    """Scores by class; of two classes only the second has one."""
-    method = getattr(stored.pipeline, "decision_function", None)
+def _outputs(
+    stored: StoredModel, arguments: argparse.Namespace
+) -> Callable[[Any, bool], dict[str, Any]]:
+    """From rows to scores or probabilities by class; refused before any row is read."""
+    if not (arguments.scores or arguments.proba):
+        return lambda X, quiet: {}
+    option, name = (
+        ("--proba", "predict_proba") if arguments.proba else ("--scores", "decision_function")
+    )
+    method = getattr(stored.pipeline, name, None)
     if method is None:
-        raise ValueError(f"--scores: {stored.about.method} has no decision function")
-    scores = stored.apply(method, X, quiet=quiet, verb="scoring")
+        remedy = "fit it with --set loss=log, or ask for --scores" if arguments.proba else ""
+        what = "probabilities" if arguments.proba else "decision function"
+        raise ValueError(f"{option}: {stored.about.method} has no {what}; {remedy}".rstrip("; "))
     classes = stored.pipeline.classes_
-    if scores.ndim == 1:
-        return {str(classes[1]): scores}
-    if scores.shape[1] != len(classes):
-        raise ValueError(f"--scores: {stored.about.method} has no score per class")
-    return {str(label): scores[:, j] for j, label in enumerate(classes)}
+
+    def outputs(X: Any, quiet: bool) -> dict[str, Any]:
+        found = stored.apply(method, X, quiet=quiet, verb="scoring")
+        if found.ndim == 1:  # of two classes only the second has a score
+            return {str(classes[1]): found}
+        if found.shape[1] != len(classes):
+            raise ValueError(f"{option}: {stored.about.method} has no score per class")
+        return {str(label): found[:, j] for j, label in enumerate(classes)}
+
+    return outputs
 
 
 COMMAND = Command("predict the labels of the rows of a file", _add_arguments, _run)

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import numpy as np
 
-from .model_file import load
-from .options import TARGET_HELP, Command, add_model_and_data, add_output_switches, print_json
+from ..compare.experiment import positive_class
+from ..compare.metrics import METRICS, figures
+from .model_file import StoredModel, load
+from .options import (
+    TARGET_HELP,
+    Command,
+    add_model_and_data,
+    add_output_switches,
+    add_positive,
+    print_facts,
+    print_json,
+    print_notes,
+)
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_and_data(
         parser, target_help=f"{TARGET_HELP} (default: the one the model was fitted to)"
     )
+    add_positive(parser)
     add_output_switches(parser)
 
 
@@ -22,35 +35,55 @@ def _run(arguments: argparse.Namespace) -> int:
     rows = stored.read(arguments.data, target=arguments.target or stored.about.target)
     if rows.y is None:
         raise ValueError(f"{arguments.data}: no labels to compare with; store them as y beside X")
-    y = rows.y
-    if y.dtype.kind != stored.pipeline.classes_.dtype.kind:
+    y, classes = rows.y, stored.pipeline.classes_
+    if classes.dtype.kind == "U":
+        y = y.astype(str)
+    if not np.isin(y, classes).any():
         raise ValueError(
             f"{arguments.data}: labels such as {y[0]!s} where the model's classes are "
-            f"{', '.join(map(str, stored.pipeline.classes_[:5]))}; is the target the right column?"
+            f"{', '.join(map(str, classes[:5]))}; is the target the right column?"
         )
+    print_notes(rows.notes, quiet=arguments.quiet)
     predicted = stored.apply(stored.pipeline.predict, rows.X, quiet=arguments.quiet)
-    right = predicted == y
+    positive = arguments.positive or stored.about.positive
+    result: dict[str, Any] = {"data": rows.name, "n_rows": len(y)}
+    result["n_wrong"] = int((predicted != y).sum())
+    result |= figures(
+        y,
+        predicted,
+        classes,
+        _output(stored, "decision_function", rows.X),
+        _output(stored, "predict_proba", rows.X),
+        None if positive is None else positive_class(classes, positive),
+    )
     labels, counts = np.unique(y, return_counts=True)
-    recalls = {str(label): float(right[y == label].mean()) for label in labels}
-    result = {
-        "data": rows.name,
-        "n_rows": len(y),
-        "n_wrong": int((~right).sum()),
-        "accuracy": float(right.mean()),
-        "balanced_accuracy": float(np.mean(list(recalls.values()))),
-        "recall": recalls,
-    }
+    result["recall"] = {str(one): float(np.mean(predicted[y == one] == one)) for one in labels}
     if arguments.json:
         print_json(result)
-        return 0
-    print(f"accuracy           {100 * right.mean():.2f} % ({result['n_wrong']} of {len(y)} wrong)")
-    print(f"balanced accuracy  {100 * np.mean(list(recalls.values())):.2f} %")
+    else:
+        _print(result, counts)
+    return 0
+
+
+def _output(stored: StoredModel, method: str, X: Any) -> np.ndarray | None:
+    found = getattr(stored.pipeline, method, None)
+    return None if found is None else stored.apply(found, X, quiet=True)
+
+
+def _print(result: dict[str, Any], counts: np.ndarray) -> None:
+    facts = {
+        metric.heading: metric.text(result[name])
+        for name, metric in METRICS.items()
+        if result[name] is not None
+    }
+    facts["accuracy"] += f" ({result['n_wrong']} of {result['n_rows']} wrong)"
+    print_facts(facts)
+    recalls = result["recall"]
     width = max(len("class"), *(len(label) for label in recalls))
     digits = max(len("rows"), len(str(counts.max())))
     print(f"\n{'class'.ljust(width)}  {'rows'.rjust(digits)}     right")
     for (label, recall), count in zip(recalls.items(), counts, strict=True):
         print(f"{label.ljust(width)}  {count:{digits}d}  {100 * recall:6.2f} %")
-    return 0
 
 
 COMMAND = Command("measure a model on labelled rows", _add_arguments, _run)

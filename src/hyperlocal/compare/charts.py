@@ -13,8 +13,10 @@ import numpy as np
 from sklearn.decomposition import PCA
 
 from ..datasets import is_sparse
+from .experiment import Experiment
+from .metrics import METRICS
 from .png import data_url
-from .run import Experiment, Outcome, Row
+from .run import Outcome, Row
 
 GRID_WIDTH, GRID_HEIGHT = 120, 90  # pixels of the decision regions
 POINTS_SHOWN = 250
@@ -45,13 +47,18 @@ def css_color(color: tuple[int, int, int]) -> str:
 # Error against time -------------------------------------------------------------------------------
 
 
-def pareto_front(rows: Sequence[Row]) -> list[int]:
+def errors_of(rows: Sequence[Row], metric: str) -> dict[int, float]:
+    """What is drawn of each measured row, by its number; lower is better."""
+    found = {j: getattr(row, metric) for j, row in enumerate(rows)}
+    return {j: METRICS[metric].error(value) for j, value in found.items() if value is not None}
+
+
+def pareto_front(rows: Sequence[Row], metric: str = "accuracy") -> list[int]:
     """Numbers of the rows than which no other has a lower error and time, the fastest first."""
-    measured = [j for j, row in enumerate(rows) if row.accuracy is not None]
-    measured.sort(key=lambda j: (rows[j].predict_microseconds or 0, -(rows[j].accuracy or 0)))
+    errors = errors_of(rows, metric)
     front: list[int] = []
-    for j in measured:
-        if not front or (rows[j].accuracy or 0) > (rows[front[-1]].accuracy or 0):
+    for j in sorted(errors, key=lambda j: (rows[j].predict_microseconds or 0, errors[j])):
+        if not front or errors[j] < errors[front[-1]]:
             front.append(j)
     return front
 
@@ -62,7 +69,8 @@ class _Axes:
 
     first: int  #: power of ten at the left
     last: int  #: and at the right
-    ticks: list[float]  #: errors, from zero up
+    ticks: list[float]  #: errors, from the lowest up
+    name: str = "test error, %"  #: of the errors
 
     width, height = 480, 340
     left, right, top, bottom = 52, 20, 16, 48
@@ -71,7 +79,8 @@ class _Axes:
         """Where a point stands in the picture."""
         part = (power - self.first) / (self.last - self.first)
         across = self.left + part * (self.width - self.left - self.right)
-        up = error / self.ticks[-1] * (self.height - self.top - self.bottom)
+        part = (error - self.ticks[0]) / (self.ticks[-1] - self.ticks[0])
+        up = part * (self.height - self.top - self.bottom)
         return across, self.height - self.bottom - up
 
     def lines(self) -> Iterator[str]:
@@ -81,14 +90,14 @@ class _Axes:
             yield f'<path class="grid" d="M{x0:.1f} {y:.1f}H{x1:.1f}"/>'
             yield _text("tick", x0 - 8, y + 4, f"{tick:g}", anchor="end")
         for power in range(self.first, self.last + 1):
-            (x, y0), (_, y1) = self.at(power, 0), self.at(power, self.ticks[-1])
+            (x, y0), (_, y1) = self.at(power, self.ticks[0]), self.at(power, self.ticks[-1])
             yield f'<path class="grid" d="M{x:.1f} {y0:.1f}V{y1:.1f}"/>'
             yield _text("tick", x, y0 + 18, f"{10.0**power:g}")
         middle = (self.left + self.width - self.right) / 2
         yield _text("axis", middle, self.height - 8, "prediction time, µs per row")
         yield (
             f'<text class="axis" transform="translate(14 {(self.height - self.bottom) / 2:.0f}) '
-            'rotate(-90)" text-anchor="middle">test error, %</text>'
+            f'rotate(-90)" text-anchor="middle">{self.name}</text>'
         )
 
 
@@ -96,20 +105,20 @@ def _text(kind: str, x: float, y: float, text: str, *, anchor: str = "middle") -
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{text}</text>'
 
 
-def pareto_chart(rows: Sequence[Row]) -> str:
+def pareto_chart(rows: Sequence[Row], metric: str = "accuracy") -> str:
     """Error (per cent) against microseconds per predicted row (logarithmic)."""
     figures = {
-        j: (log10(max(row.predict_microseconds or 0, 1e-3)), 100 * (1 - row.accuracy))
-        for j, row in enumerate(rows)
-        if row.accuracy is not None
+        j: (log10(max(rows[j].predict_microseconds or 0, 1e-3)), error)
+        for j, error in errors_of(rows, metric).items()
     }
     if not figures:
         return "<p>No method could be measured.</p>"
     powers, errors = zip(*figures.values(), strict=True)
     first = floor(min(powers))
-    axes = _Axes(first, max(ceil(max(powers)), first + 1), _nice_ticks(max(errors)))
+    last = max(ceil(max(powers)), first + 1)
+    axes = _Axes(first, last, _nice_ticks(min(errors), max(errors)), METRICS[metric].axis)
     places = {j: axes.at(*figure) for j, figure in figures.items()}
-    front = pareto_front(rows)
+    front = pareto_front(rows, metric)
     corners = " ".join(f"{places[j][0]:.1f},{places[j][1]:.1f}" for j in front)
     labels = _place_labels(list(places.values()), axes.top, axes.height - axes.bottom)
     lines = [
@@ -157,12 +166,14 @@ def _place_labels(
     return placed
 
 
-def _nice_ticks(largest: float) -> list[float]:
-    """Round steps from zero to above the largest value."""
-    largest = max(largest, 0.1)
-    power = 10 ** floor(log10(largest))
-    step = next(s * power for s in (0.2, 0.25, 0.5, 1, 2) if 6 * s * power >= 1.05 * largest)
-    return [round(j * step, 6) for j in range(ceil(1.05 * largest / step) + 1)]
+def _nice_ticks(smallest: float, largest: float) -> list[float]:
+    """Round steps from below the smallest value, but not below zero, to above the largest."""
+    span = max(largest - smallest, 0.02 * largest, 0.01)
+    power = 10.0 ** floor(log10(span))
+    step = next(s * power for s in (0.2, 0.25, 0.5, 1, 2) if 6 * s * power >= 1.1 * span)
+    first = max(floor((smallest - 0.05 * span) / step), 0)
+    last = ceil((largest + 0.05 * span) / step)
+    return [round(j * step, 9) for j in range(first, max(last, first + 1) + 1)]
 
 
 # Decision regions ---------------------------------------------------------------------------------

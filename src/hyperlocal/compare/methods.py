@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression, SGDClassifier
@@ -19,6 +20,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
+from ..datasets.tables import close_to
 from ..estimators.adaptive_neighborhood import AdaptiveNeighborhoodSVC
 from ..estimators.clustered import ClusteredSVC
 from ..estimators.kernel_pegasos import KernelPegasosSVC
@@ -66,9 +68,11 @@ class Method:
     label: str  #: name in tables
     make: Make
     package: Package = HYPERLOCAL
-    max_rows: int | None = None  #: training rows above which it is too slow to be run unasked
+    max_rows: int | None = None  #: training rows above which its time is predicted first
+    growth: float = 1.1  #: power of the number of rows with which the time of a fit grows
     needs_dense: bool = False  #: whether sparse rows must be made dense for it
     is_random: bool = True  #: whether another seed gives another model of the same rows
+    can_be_stored: bool = True  #: whether a model file may hold its parts
 
     @property
     def is_ours(self) -> bool:
@@ -94,7 +98,10 @@ def pick_methods(keys: Iterable[str], known: Mapping[str, Method] | None = None)
     known, keys = METHODS if known is None else known, list(dict.fromkeys(keys))
     unknown = [key for key in keys if key not in known]
     if unknown:
-        raise ValueError(f"unknown methods {', '.join(unknown)}; known are: {', '.join(known)}")
+        raise ValueError(
+            f"unknown methods {', '.join(unknown)}{close_to(unknown[0], list(known))}; known are: "
+            f"{', '.join(known)}"
+        )
     return [known[key] for key in keys]
 
 
@@ -165,6 +172,8 @@ SLOW = {"max_rows": 20_000}
 SOMEWHAT_SLOW = {"max_rows": 50_000}
 DENSE = {"needs_dense": True}
 SAME = {"is_random": False}
+QUADRATIC = {"growth": 2.0}  # kernel matrices
+TREES = {"can_be_stored": False}  # of types that skops does not trust
 SEED, JOBS, BOTH = ["random_state"], ["n_jobs"], ["random_state", "n_jobs"]
 
 #: What a comparison runs unasked, in the order of its table.
@@ -183,22 +192,27 @@ DEFAULT_METHODS = (
     _ours("local-deep", "tree of gates (LDKL)", LocalDeepSVC, **SLOW),
     _ours("latent", "latent mixes (ML3)", LatentLocallyLinearSVC, **SLOW),
     _ours("neighborhood", "SVM per query (LSVM)", NeighborhoodSVC, **SLOW, **SAME),
+    _scikit_learn("majority", "majority class", DummyClassifier, [], **SAME),
     _scikit_learn("linear-svc", "linear SVM", LinearSVC, SEED, **SAME),
-    _scikit_learn("svc", "RBF SVM", _svc, [], **SOMEWHAT_SLOW, **SAME),
-    _scikit_learn("boosting", "gradient boosting", HistGradientBoostingClassifier, SEED, **DENSE),
+    _scikit_learn("svc", "RBF SVM", _svc, [], **SOMEWHAT_SLOW, **QUADRATIC, **SAME),
+    _scikit_learn(
+        "boosting", "gradient boosting", HistGradientBoostingClassifier, SEED, **DENSE, **TREES
+    ),
 )
 #: What it runs only where its key is given.
 OTHER_METHODS = (
     _ours("adaptive-neighborhood", "SVM per query (LASVM)", AdaptiveNeighborhoodSVC, **DENSE),
-    _ours("megm", "nearest neighbor (MEGM)", _nearest_in_learned_metric, **DENSE),
+    _ours("megm", "nearest neighbor (MEGM)", _nearest_in_learned_metric, **DENSE, **TREES),
     _ours("sdca", "linear SVM (SDCA)", SDCASVC),
     _ours("pegasos", "linear SVM (Pegasos)", PegasosSVC),
     _ours("kernel-pegasos", "RBF SVM (Pegasos)", KernelPegasosSVC),
     _scikit_learn("logistic-regression", "logistic regression", _logistic_regression, SEED, **SAME),
     _scikit_learn("sgd", "linear SVM (SGD)", SGDClassifier, BOTH),
     _scikit_learn("nystroem", "linear SVM (Nyström)", _nystroem, SEED),
-    _scikit_learn("nearest-neighbors", "nearest neighbors", KNeighborsClassifier, JOBS, **SAME),
-    Method("lightgbm", "LightGBM", _lightgbm, Package("lightgbm", "lightgbm"), **SAME),
+    _scikit_learn(
+        "nearest-neighbors", "nearest neighbors", KNeighborsClassifier, JOBS, **SAME, **TREES
+    ),
+    Method("lightgbm", "LightGBM", _lightgbm, Package("lightgbm", "lightgbm"), **SAME, **TREES),
     Method(
         "intelex-svc",
         "RBF SVM (scikit-learn-intelex)",

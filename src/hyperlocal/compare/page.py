@@ -12,18 +12,23 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import confusion_matrix
 
+from ..datasets.dataset import take_rows
 from ..model.multiclass import as_columns, margins_over_rival
 from .charts import (
     Plane,
     boundary_chart,
     class_colors,
     css_color,
+    errors_of,
     find_plane,
     pareto_chart,
     pareto_front,
 )
-from .run import Experiment, Outcome, Row, explain_row, rows_for
-from .table import HEADINGS, formatted
+from .experiment import Experiment
+from .explaining import RowExplanation, explain_row
+from .metrics import METRICS
+from .run import Outcome, Row, rows_for
+from .table import formatted, headings
 
 FEATURES_SHOWN = 8
 MAX_CLASSES_OF_MATRIX = 30
@@ -31,7 +36,12 @@ PAIRS_SHOWN = 15
 
 
 def write_page(
-    path: str | Path, experiment: Experiment, outcomes: Sequence[Outcome], *, seed: int = 0
+    path: str | Path,
+    experiment: Experiment,
+    outcomes: Sequence[Outcome],
+    *,
+    seed: int = 0,
+    metric: str = "accuracy",
 ) -> None:
     """Write the page to a file; see :func:`render_page`.
 
@@ -48,10 +58,13 @@ def write_page(
     ...     page.read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
-    Path(path).write_text(render_page(experiment, outcomes, seed=seed), encoding="utf-8")
+    text = render_page(experiment, outcomes, seed=seed, metric=metric)
+    Path(path).write_text(text, encoding="utf-8")
 
 
-def render_page(experiment: Experiment, outcomes: Sequence[Outcome], *, seed: int = 0) -> str:
+def render_page(
+    experiment: Experiment, outcomes: Sequence[Outcome], *, seed: int = 0, metric: str = "accuracy"
+) -> str:
     """Return a comparison as a page of HTML.
 
     Parameters
@@ -62,6 +75,9 @@ def render_page(experiment: Experiment, outcomes: Sequence[Outcome], *, seed: in
         From :func:`~hyperlocal.compare.run`, one for each method.
     seed : int, default=0
         Chooses the rows that are drawn.
+    metric : str, default="accuracy"
+        What the picture shows and the best method is best by: a name of
+        :data:`~hyperlocal.compare.metrics.METRICS`.
 
     Examples
     --------
@@ -74,11 +90,7 @@ def render_page(experiment: Experiment, outcomes: Sequence[Outcome], *, seed: in
     rows = [outcome.row for outcome in outcomes]
     classes = np.unique(np.concatenate([experiment.y_train, experiment.y_test]))
     plane = find_plane(experiment, seed)
-    best = max(
-        (j for j, row in enumerate(rows) if row.accuracy is not None),
-        key=lambda j: rows[j].accuracy or 0,
-        default=0,
-    )
+    best = min(errors_of(rows, metric).items(), key=lambda pair: pair[1], default=(0, 0))[0]
     sections = (
         _model_section(j, outcome, experiment, plane, classes)
         for j, outcome in enumerate(outcomes)
@@ -90,8 +102,10 @@ def render_page(experiment: Experiment, outcomes: Sequence[Outcome], *, seed: in
         name=escape(experiment.name),
         summary=escape(experiment.summary),
         best=best,
-        table=methods_table(rows),
-        pareto=pareto_chart(rows),
+        notes=notes_of(experiment),
+        table=methods_table(rows, metric),
+        metric=escape(METRICS[metric].heading),
+        pareto=pareto_chart(rows, metric),
         sections="\n".join(sections),
     )
 
@@ -124,17 +138,31 @@ def _model_section(
     )
 
 
-def methods_table(rows: Sequence[Row]) -> str:
+def notes_of(experiment: Experiment) -> str:
+    """What was dropped, filled in or pooled, behind a line that opens it."""
+    if not experiment.notes:
+        return ""
+    items = "".join(f"<li>{escape(note)}</li>" for note in experiment.notes)
+    many = "1 note" if len(experiment.notes) == 1 else f"{len(experiment.notes)} notes"
+    return (
+        f"<details><summary>{many} on what was left out, filled in or pooled</summary>"
+        f"<ul>{items}</ul></details>"
+    )
+
+
+def methods_table(rows: Sequence[Row], metric: str = "accuracy") -> str:
     """One line for each method; those that were measured have a button that shows them."""
-    front = pareto_front(rows)
-    best = max((row.accuracy for row in rows if row.accuracy is not None), default=None)
-    headings = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in HEADINGS)
-    lines = [f'<thead><tr><th scope="col">no.</th>{headings}</tr></thead>', "<tbody>"]
+    front = pareto_front(rows, metric)
+    metrics = [name for name in METRICS if any(getattr(row, name) is not None for row in rows)]
+    metrics = list(dict.fromkeys([metric, *metrics]))
+    errors = errors_of(rows, metric)
+    heads = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in headings(metrics))
+    lines = [f'<thead><tr><th scope="col">no.</th>{heads}</tr></thead>', "<tbody>"]
     for j, row in enumerate(rows):
-        name, *figures, note = (escape(text) for text in formatted(row))
+        name, *figures, note = (escape(text) for text in formatted(row, metrics))
         if row.accuracy is not None:
             name = f'<button type="button" aria-controls="model-{j}">{name}</button>'
-        if row.accuracy is not None and row.accuracy == best:
+        if j in errors and errors[j] == min(errors.values()):
             figures[0] = f"<strong>{figures[0]}</strong>"
         mark = ' <span class="mark">front</span>' if j in front else ""
         cells = "".join(f"<td>{figure}</td>" for figure in figures)
@@ -163,6 +191,8 @@ def confusion(outcome: Outcome, experiment: Experiment, classes: np.ndarray) -> 
     """How often each class was predicted for each; a list of pairs if there are many classes."""
     if outcome.predicted is None:
         return ""
+    if np.array_equal(experiment.y_test, outcome.predicted):
+        return f"<p>All {len(experiment.y_test):,} test rows are classified correctly.</p>"
     counts = confusion_matrix(experiment.y_test, outcome.predicted, labels=classes)
     labels = [escape(str(label)) for label in classes]
     if len(classes) > MAX_CLASSES_OF_MATRIX:
@@ -220,12 +250,12 @@ def explanations(outcome: Outcome, experiment: Experiment) -> str:
         margins = margins_over_rival(as_columns(model.decision_function(X_test)))
         chosen = _rows_to_explain(margins, outcome.predicted == experiment.y_test)
         names = experiment.feature_names or [f"x{j}" for j in range(X_test.shape[1])]
-        figures = [
-            _one_explanation(
-                what, row, explain_row(model, X_test[row : row + 1], names), experiment.y_test[row]
-            )
-            for what, row in chosen.items()
-        ]
+        figures = []
+        for what, row in chosen.items():
+            raw = take_rows(experiment.raw_test, slice(row, row + 1))
+            encoded = X_test[row : row + 1]
+            explained = explain_row(model, experiment.encoder, encoded, raw, names)
+            figures.append(_one_explanation(what, row, explained, experiment.y_test[row]))
     except (AttributeError, ValueError, NotImplementedError) as error:  # e.g. kernels
         return f"<p>No explanation: {escape(str(error))}</p>"
     return "\n".join(figures)
@@ -240,23 +270,19 @@ def _rows_to_explain(margins: np.ndarray, right: np.ndarray) -> dict[str, int]:
     return rows
 
 
-def _one_explanation(what: str, row: int, explanation: Any, truth: Any) -> str:
-    column = explanation.column
-    contributions = explanation.contributions[column]
-    order = np.argsort(-np.abs(contributions), kind="stable")
-    bars = [(str(explanation.feature_names[j]), contributions[j]) for j in order[:FEATURES_SHOWN]]
-    if len(order) > FEATURES_SHOWN:
-        rest = float(contributions[order[FEATURES_SHOWN:]].sum())
-        bars.append((f"{len(order) - FEATURES_SHOWN} others", rest))
-    bars.append(("intercept", float(explanation.intercepts[column])))
-    widest = max(abs(float(value)) for _, value in bars) or 1.0
-    lines = "".join(_bar(name, float(value), widest) for name, value in bars)
-    score = float(explanation.scores[column])
+def _one_explanation(what: str, row: int, explained: RowExplanation, truth: Any) -> str:
+    bars = [*explained.largest(FEATURES_SHOWN), ("intercept", explained.intercept)]
+    widest = max(abs(value) for _, value in bars) or 1.0
+    lines = "".join(_bar(name, value, widest) for name, value in bars)
+    place = explained.place or f"test row {row}"
+    boundary = explained.boundary_text()
+    after = f"<p>It would be {escape(boundary)}.</p>" if boundary else ""
     return (
-        f'<table class="bars"><caption><strong>{what}</strong>: test row {row}, of class '
-        f"{escape(str(truth))}, predicted {escape(str(explanation.prediction))}. What adds to the "
-        f"score of {escape(str(explanation.classes[column]))}:</caption><tbody>{lines}</tbody>"
-        f'<tfoot><tr><th scope="row">score</th><td></td><td>{score:+.3f}</td></tr></tfoot></table>'
+        f'<div><table class="bars"><caption><strong>{what}</strong>: {escape(place)}, of class '
+        f"{escape(str(truth))}, predicted {escape(str(explained.explanation.prediction))}. What "
+        f"adds to the score of {escape(str(explained.label))}:</caption><tbody>{lines}</tbody>"
+        f'<tfoot><tr><th scope="row">score</th><td></td><td>{explained.score:+.3f}</td></tr>'
+        f"</tfoot></table>{after}</div>"
     )
 
 

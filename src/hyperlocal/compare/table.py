@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from .metrics import METRICS
 from .run import Row
 
-HEADINGS = ("method", "accuracy", "fit s", "predict µs/row", "numbers stored", "note")
+
+def headings(metrics: Sequence[str]) -> tuple[str, ...]:
+    """Headings of a table with these figures."""
+    figures = (METRICS[name].heading for name in metrics)
+    return ("method", *figures, "fit s", "predict µs/row", "numbers stored", "note")
 
 
-def format_table(rows: Iterable[Row]) -> str:
-    """Return rows as aligned plain text.
+def format_table(rows: Iterable[Row], metrics: Sequence[str] = ("accuracy",)) -> str:
+    """Return rows as aligned plain text, with a column for each of the metrics.
 
     Examples
     --------
@@ -21,18 +26,18 @@ def format_table(rows: Iterable[Row]) -> str:
     one      98.50 %   1.25            7.50          12,345
     two            –      –               –               –  skipped
     """
-    lines = [HEADINGS, *(formatted(row) for row in rows)]
+    lines = [headings(metrics), *(formatted(row, metrics) for row in rows)]
+    is_text = [heading in ("method", "note") for heading in lines[0]]
     if not any(line[-1] for line in lines[1:]):
         lines = [line[:-1] for line in lines]
-    is_text = [heading in ("method", "note") for heading in HEADINGS]
     return aligned_table(lines, is_text[: len(lines[0])], rule=True)
 
 
-def formatted(row: Row) -> tuple[str, ...]:
+def formatted(row: Row, metrics: Sequence[str] = ("accuracy",)) -> tuple[str, ...]:
     """A row as the table shows it, one text for each heading."""
     return (
         row.method,
-        "–" if row.accuracy is None else f"{100 * row.accuracy:.2f} %",
+        *(METRICS[name].text(getattr(row, name)) for name in metrics),
         _three_digits(row.fit_seconds),
         _three_digits(row.predict_microseconds),
         "–" if row.n_numbers is None else f"{row.n_numbers:,}",

@@ -23,6 +23,8 @@ PENALTIES_NEED_SCALES = (
     "the solver takes many more epochs"
 )
 ROWS_TO_CHECK = 10_000
+# Costs of rows and their products with losses must be finite in float32.
+LARGEST_WEIGHT = 1e30
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool, values: bool = True) -> Any:
@@ -64,6 +66,7 @@ def check_labelled_rows(
     if class_weight is not None:
         masses = np.bincount(target, weights=weights, minlength=len(classes))
         weights = weights * class_weights_by_mass(class_weight, classes, masses)[target]
+        _check_weight_range("sample_weight times class_weight", weights)
     return LabelledRows(X, target, classes, weights, origin)
 
 
@@ -177,9 +180,23 @@ def check_sample_weight(sample_weight: Any, n_rows: int, *, all_rows: bool = Tru
         raise ValueError("sample_weight contains NaN or infinity; give finite weights.")
     if (weights < 0).any():
         raise ValueError("sample_weight contains negative weights; give weights of at least 0.")
+    _check_weight_range("sample_weight", weights)
     if all_rows and not weights.any():
         raise ValueError("sample_weight is zero for every row; give some row a positive weight.")
     return weights
+
+
+def _check_weight_range(name: str, weights: np.ndarray) -> None:
+    """Raise where products of weights with costs and losses overflow, or vanish."""
+    positive = weights[weights > 0]
+    if len(positive) and not (
+        1 / LARGEST_WEIGHT <= positive.min() <= positive.max() <= LARGEST_WEIGHT
+    ):
+        raise ValueError(
+            f"{name} has weights from {positive.min():.0e} to {positive.max():.0e}; they must lie "
+            f"between {1 / LARGEST_WEIGHT:.0e} and {LARGEST_WEIGHT:.0e}, or be zero. Divide them "
+            "by their mean."
+        )
 
 
 def _encode_labels(y: np.ndarray, classes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

@@ -4,14 +4,14 @@ Readers return a :class:`Dataset`: training rows, and test rows where a standard
 
 - :func:`~hyperlocal.datasets.load_dataset` finds a benchmark set by name, in a local folder or at
   OpenML;
-- :func:`read_table` reads a user's own file, whatever its format, and :func:`read_raw` reads it
-  without encoding text;
+- :func:`read_table` reads a user's own file, whatever its format, and :func:`read_raw` reads the
+  columns that a model needs;
 - :func:`stream` reads it in blocks of rows, if it is larger than memory;
 - :func:`make_banana`, :func:`make_sines`, :func:`make_spiral` and :func:`make_xor` draw small
   problems in the plane, and :func:`deformed_digits` makes a stream of images from a few.
 
-Modules in the order of their imports: dataset, text, reading; columns, arrays, svmlight;
-delimited, parquet; tables; streams and benchmark.
+Modules in the order of their imports: dataset, text, reading; arrays, svmlight, delimited, parquet;
+tables; streams and benchmark.
 """
 
 from .benchmark import known_datasets, load_dataset

@@ -20,7 +20,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.lib import format as npy
 
-from .dataset import Dataset, RawRows, Rows, csr_rows, refuse_missing, tidy_labels
+from .dataset import Dataset, RawRows, Rows, csr_rows, tidy_labels
 from .reading import Reading
 from .text import table_name
 
@@ -292,7 +292,7 @@ class NpzFile:
 # ---- whole files ---------------------------------------------------------------------------------
 
 
-def read_npz(path: Path, *, allow_missing: bool = False) -> Dataset:
+def read_npz(path: Path) -> Dataset:
     """Read an npz file with labels, and its test part if it has one."""
     train = NpzFile(path, "train", WHOLE)
     X, y = train.whole()
@@ -301,9 +301,6 @@ def read_npz(path: Path, *, allow_missing: bool = False) -> Dataset:
     X_test = y_test = None
     if {"X_train", "X_test"} <= train.members:
         X_test, y_test = NpzFile(path, "test", WHOLE).whole()
-    if not allow_missing:
-        refuse_missing(path, X, "training ")
-        refuse_missing(path, X_test, "test ")
     return Dataset(table_name(path), X, y, X_test, y_test, train.feature_names)
 
 
@@ -311,7 +308,6 @@ def read_raw_npz(path: Path, part: str) -> RawRows:
     """Read one part of an npz file, with or without labels."""
     file = NpzFile(path, part, WHOLE)
     X, y = file.whole()
-    refuse_missing(path, X, "")
     names = file.feature_names
     return RawRows(table_name(path), X, y, names, has_names=names is not None)
 

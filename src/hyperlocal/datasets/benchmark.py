@@ -7,14 +7,14 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.datasets import fetch_openml
 
 from .arrays import read_npz
 from .dataset import Dataset, is_sparse, tidy_labels
-from .delimited import read_delimited
+from .tables import read_raw
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,10 @@ class ArraySource:
 
 @dataclass(frozen=True)
 class TableSource:
-    """A table in a CSV file: its label column, columns to leave out, and its decimal point."""
+    """A table in a CSV file: its label column, and columns to leave out."""
 
     target: str
     left_out: tuple[str, ...] = ()
-    decimal: str = "."
 
 
 _LETTER_COUNTS = (
@@ -81,7 +80,7 @@ ARRAYS: Mapping[str, ArraySource] = {
 }
 TABLES: Mapping[str, TableSource] = {
     "caravan": TableSource("Purchase"),
-    "cells_excel": TableSource("class", decimal=","),
+    "cells_excel": TableSource("class"),
     "census-income": TableSource("income"),
     "covid_testing": TableSource("result"),
     # Who was hurt how badly, and the case, determine the label.
@@ -128,7 +127,7 @@ def load_dataset(name: str, *, data_home: str | Path | None = None) -> Dataset:
     -------
     Dataset
         With a test part if a split is standard. Rows of a table are not encoded: they are objects
-        if some columns are text, with NaN for missing numbers and "" or "?" for missing text.
+        if some columns are text, with NaN for missing values; rows without a label are left out.
 
     Warns
     -----
@@ -191,7 +190,7 @@ def _load_local(name: str, folder: Path) -> Dataset:
         raise _missing_file(name, folder, set(present))
     if train.suffix == ".gz":
         return read_benchmark_table(name, TABLES.get(name), train, test)
-    data = read_npz(train, allow_missing=True)
+    data = read_npz(train)
     if name in ARRAYS and ARRAYS[name].is_regression:
         return replace(data, y_train=data.y_train.astype(np.float64))
     return data
@@ -217,20 +216,15 @@ def read_benchmark_table(
 ) -> Dataset:
     """Read a table, and its test part if it has one, with missing values and without encoding."""
     target = None if source is None else source.target
-    decimal = "." if source is None else source.decimal
     left_out = () if source is None else source.left_out
-    paths = [train_path] if test_path is None else [train_path, test_path]
-    tables = [read_delimited(path, target, decimal=decimal) for path in paths]
-    texts = {j for table in tables for j in range(len(table.names)) if table.is_text(j)}
-    pairs: list[tuple[np.ndarray, np.ndarray]] = []
-    for table in tables:
-        if any(not table.is_text(j) for j in texts):  # text in the other part only
-            table = read_delimited(table.path, target, texts=texts, decimal=decimal)
-        label_column = table.column(target)
-        chosen = [j for j in table.features(label_column) if table.names[j] not in left_out]
-        pairs.append((table.rows(chosen), table.labels(label_column)))
-    X_test, y_test = pairs[1] if len(pairs) > 1 else (None, None)
-    return Dataset(name, *pairs[0], X_test, y_test, tuple(table.names[j] for j in chosen))
+    parts = [read_raw(path, target=target) for path in (train_path, test_path) if path is not None]
+    frames = [part.X.drop(columns=list(left_out)) for part in parts]
+    kinds = {getattr(kind, "kind", "O") for frame in frames for kind in frame.dtypes}
+    kind = np.float64 if kinds <= set("iufb") else object
+    arrays = [frame.to_numpy(dtype=kind) for frame in frames]
+    X_test, y_test = (arrays[1], parts[1].y) if len(parts) > 1 else (None, None)
+    y_train: Any = parts[0].y
+    return Dataset(name, arrays[0], y_train, X_test, y_test, tuple(frames[0].columns))
 
 
 # ---- OpenML --------------------------------------------------------------------------------------

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
-Rows: TypeAlias = Any  # a 2-D numpy array, or scipy's CSR rows
+Rows: TypeAlias = Any  # a 2-D numpy array, scipy's CSR rows, or a pandas table
 # Twice the widest set of the LIBSVM collection. A model stores at least a weight per column, so a
 # wrong digit of an index must not become an allocation of terabytes.
 MOST_COLUMNS = 100_000_000
-REMEDY_FOR_MISSING = "drop those rows or fill them in, e.g. with sklearn.impute.SimpleImputer"
 
 
 def is_sparse(X: Any) -> bool:
@@ -38,12 +36,14 @@ class Dataset:
     ----------
     name : str
         What to call the data in a table.
-    X_train : ndarray or CSR array of shape (n_train, n_features)
+    X_train : ndarray, CSR array or DataFrame of shape (n_train, n_features)
     y_train : ndarray of shape (n_train,)
-    X_test : ndarray or CSR array of shape (n_test, n_features), or None
+    X_test : ndarray, CSR array or DataFrame of shape (n_test, n_features), or None
     y_test : ndarray of shape (n_test,), or None
     feature_names : tuple of str, or None
         One name per column, where the source has names.
+    notes : tuple of str
+        What was left out, such as rows without a label.
 
     Examples
     --------
@@ -60,6 +60,7 @@ class Dataset:
     X_test: Rows | None = None
     y_test: np.ndarray | None = None
     feature_names: tuple[str, ...] | None = None
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check_pair(self.name, "training", self.X_train, self.y_train)
@@ -96,17 +97,17 @@ class RawRows:
     ----------
     name : str
         What to call the data in a table.
-    X : ndarray or CSR array of shape (n_rows, n_columns)
-        Objects if some columns are text, else numbers.
+    X : ndarray, CSR array or DataFrame of shape (n_rows, n_columns)
+        A DataFrame of tables; its index is the line of the file, or the row of a parquet file.
     y : ndarray of shape (n_rows,), or None
     columns : tuple of str, or None
         Names of the columns of ``X``; None if the format has no names.
     target : str or None
         Name of the label column, in a table.
-    text_columns : tuple of int
-        Columns of ``X`` that are text.
     has_names : bool
         Whether the names come from the file.
+    notes : tuple of str
+        What was left out, such as rows without a label.
     """
 
     name: str
@@ -114,8 +115,8 @@ class RawRows:
     y: np.ndarray | None
     columns: tuple[str, ...] | None = None
     target: str | None = None
-    text_columns: tuple[int, ...] = ()
     has_names: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def _check_pair(name: str, part: str, X: Rows, y: np.ndarray) -> None:
@@ -127,22 +128,6 @@ def _check_pair(name: str, part: str, X: Rows, y: np.ndarray) -> None:
         raise ValueError(f"{name}: {X.shape[0]} {part} rows but {y.shape[0]} labels")
     if X.shape[0] == 0 or X.shape[1] == 0:
         raise ValueError(f"{name}: the {part} part is empty (shape {X.shape})")
-
-
-def refuse_missing(path: Path, X: Rows | None, part: str, first_row: int = 0) -> None:
-    """Raise if some row holds NaN or infinity; ``first_row`` is the number of the first one."""
-    if X is None:
-        return
-    if is_sparse(X):
-        places = np.flatnonzero(~np.isfinite(X.data))
-        rows = np.unique(np.searchsorted(X.indptr, places, side="right") - 1)
-    else:
-        rows = np.flatnonzero(~np.isfinite(X).all(axis=1))
-    if rows.size:
-        raise ValueError(
-            f"{path}: {rows.size} {part}rows have missing or infinite values (the first is row "
-            f"{first_row + rows[0]}, counted from 0); {REMEDY_FOR_MISSING}"
-        )
 
 
 def tidy_labels(values: Any) -> np.ndarray:
@@ -178,7 +163,8 @@ def labels_alike(cells: Any, kinds: set[str]) -> np.ndarray:
     (['1', '2'], [1, 2])
     """
     if "U" in kinds:
-        return np.asarray(cells).astype(str)
+        cells = np.asarray(cells)
+        return (tidy_labels(cells) if cells.dtype.kind == "f" else cells).astype(str)
     labels = tidy_labels(cells)
     return labels.astype(np.float64) if "f" in kinds else labels
 
@@ -210,3 +196,8 @@ def csr_rows(
     )
     rows.check_format(full_check=True)
     return rows
+
+
+def take_rows(X: Rows, rows: Any) -> Rows:
+    """Some rows of an array, of sparse rows or of a table, by number."""
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]

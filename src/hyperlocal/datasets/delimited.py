@@ -1,119 +1,183 @@
-"""Tables of columns, such as CSV files, read in blocks of rows.
+"""Tables of columns, such as CSV files, as pandas data frames.
 
-Blocks of nothing but numbers are read by numpy; from the first other block on, cells are parsed one
-by one, several times more slowly.
+pandas parses them. What it must be told is found in the first lines of a file: what separates the
+cells, whether the first line is a header, whether numbers have decimal commas, and which columns
+hold codes such as "0012". The index of a frame is the line of the file in which each row stands.
 """
 
 from __future__ import annotations
 
 import csv
-import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from .columns import Table, joined
-from .text import SAMPLE_LINES, open_text, records, to_float, to_floats, without_breaks
+from .text import SAMPLE_LINES, open_text, sample_lines
 
-CHUNK_ROWS = 20_000  # the text of so many rows is in memory at a time, not that of the whole file
+MISSING = (
+    "", "?", "NA", "na", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NAN", "NaT", "NULL", "null",
+    "Null",
+)  # fmt: skip
+_COMMA = re.compile(r"[-+]?\d+,\d+")
+_POINT = re.compile(r"[-+]?\d+\.\d+")
+_CODE = re.compile(r"0\d+")
 
 
 @dataclass(frozen=True)
-class _Layout:
+class Layout:
     """How the columns of a text table stand in its file."""
 
-    path: Path
     delimiter: str
     names: tuple[str, ...]
     has_header: bool
+    decimal: str
+    codes: tuple[int, ...]  #: columns that must stay text, because of leading zeros
+    lines_before: int  #: lines before the first row
+
+    def options(self) -> dict[str, Any]:
+        """Arguments of ``pandas.read_csv``."""
+        return {
+            "sep": r"\s+" if self.delimiter == " " else self.delimiter,
+            "header": None,
+            "names": range(len(self.names)),
+            "skiprows": self.lines_before,
+            "decimal": self.decimal,
+            "dtype": dict.fromkeys(self.codes, str),
+            "na_values": MISSING,
+            "keep_default_na": False,
+            "skipinitialspace": True,
+            "skip_blank_lines": False,  # line numbers are those of the file
+            "low_memory": False,
+        }
 
 
-def read_delimited(
-    path: Path,
-    target: str | int | None = None,
-    *,
-    texts: Collection[int] = (),
-    decimal: str = ".",
-    fast: bool = True,
-    chunk_rows: int = CHUNK_ROWS,
-) -> Table:
-    """Read a whole table; arguments as in :func:`read_delimited_blocks`."""
+def read_delimited(path: Path, target: str | int | None = None) -> tuple[Any, bool]:
+    """Read a whole table; a target that is a cell of the first line makes that line a header.
 
-    def blocks(texts: Collection[int]) -> list[Table]:
-        return list(
-            read_delimited_blocks(
-                path, chunk_rows, target=target, texts=texts, decimal=decimal, fast=fast
-            )
-        )
-
-    found = blocks(texts)
-    columns = range(len(found[0].names))
-    some = {j for j in columns if any(block.is_text(j) for block in found)}
-    if any(not block.is_text(j) for block in found for j in some):
-        found = blocks(some)  # what was read as numbers in some blocks must stay text
-    return joined(found)
-
-
-def read_delimited_blocks(
-    path: Path,
-    n_rows: int,
-    *,
-    target: str | int | None = None,
-    texts: Collection[int] = (),
-    decimal: str = ".",
-    fast: bool = True,
-) -> Iterator[Table]:
-    """Read a table in blocks of about ``n_rows`` rows.
-
-    A ``target`` that is a cell of the first line makes that line a header. A column that is not
-    among ``texts`` is text only in the blocks that need it. ``decimal`` is the decimal point of
-    numbers. ``fast=False`` parses cells one by one from the beginning.
+    Returns
+    -------
+    DataFrame
+    bool
+        Whether the names of its columns come from the file.
     """
-    layout = _find_layout(path, target)
-    is_text = np.isin(np.arange(len(layout.names)), list(texts))
-    first_row = lines_before = 0
+    layout = find_layout(path, target)
+    (frame,) = _frames(path, layout, None)
+    return frame, layout.has_header
 
-    def block(values: list[np.ndarray], lines: Sequence[int] | None) -> Table:
-        nonlocal first_row
-        numbers = None if lines is None else np.array(lines)
-        table = Table(path, layout.names, values, numbers, layout.has_header, first_row)
-        first_row += table.n_rows
-        return table
 
+def read_delimited_blocks(path: Path, n_rows: int | None, layout: Layout) -> Iterator[Any]:
+    """Read a table in frames of ``n_rows`` rows; types of columns may differ between them."""
+    return (frame for frame in _frames(path, layout, n_rows) if len(frame))
+
+
+def _frames(path: Path, layout: Layout, n_rows: int | None) -> Iterator[Any]:
+    pandas = import_pandas(path)
+    breaks = 0  # line breaks within cells so far
     with open_text(path) as file:
-        lines: list[str] = []
-        while fast and not is_text.any() and (lines := list(islice(file, n_rows))):
-            numbers = _parse_numbers(layout, lines, lines_before == 0)
-            if numbers is None:
-                break
-            lines_before += len(lines)
-            yield block(list(numbers.T), None)
-        for chunk_lines, columns in _chunks(layout, chain(lines, file), n_rows, lines_before):
-            pairs = zip(columns, is_text, strict=True)
-            yield block([_values(cells, text, decimal) for cells, text in pairs], chunk_lines)
+        try:
+            frames = pandas.read_csv(file, chunksize=n_rows, **layout.options())
+            for frame in [frames] if n_rows is None else frames:
+                breaks = _number_lines(frame, 1 + layout.lines_before, breaks)
+                frame.columns = list(layout.names)
+                yield without_blank_rows(frame)
+        except (pandas.errors.ParserError, pandas.errors.EmptyDataError, OverflowError) as error:
+            raise ValueError(f"{path}{_fault(str(error), layout)}") from error
 
 
-def _find_layout(path: Path, target: str | int | None) -> _Layout:
-    with open_text(path) as file:
-        sample = [without_breaks(line) for line in islice(file, SAMPLE_LINES) if line.strip()]
+def _fault(error: str, layout: Layout) -> str:
+    found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", error)
+    if found:
+        expected, line, n_cells = found.groups()
+        return f", line {line}: {n_cells} cells where the others have {expected}"
+    found = re.search(r"EOF inside string starting at row (\d+)", error)
+    if found:
+        return f", line {int(found[1]) + 1}: a quote that is never closed"
+    return f": {error.strip()}"
+
+
+def _number_lines(frame: Any, first: int, breaks: int) -> int:
+    """Make the index of a frame its lines in the file; return the line breaks in cells so far."""
+    lines = np.asarray(frame.index) + first + breaks
+    within = np.zeros(len(frame), dtype=np.int64)
+    for j in np.flatnonzero(
+        [not hasattr(kind, "kind") or kind.kind == "O" for kind in frame.dtypes]
+    ):
+        cells = frame.iloc[:, j].astype(str).str
+        if cells.contains("\n", regex=False).any():
+            within += cells.count("\n").fillna(0).to_numpy(np.int64)
+    lines[1:] += np.cumsum(within)[:-1]
+    frame.index = lines
+    frame.index.name = "line"
+    return breaks + int(within.sum())
+
+
+def without_blank_rows(frame: Any) -> Any:
+    """The rows that have a cell."""
+    if not len(frame.columns) or not frame.iloc[:, 0].isna().any():
+        return frame
+    return frame[~frame.isna().all(axis=1)]
+
+
+def import_pandas(path: Path) -> Any:
+    """The module pandas."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError(
+            f"{path}: tables are read by pandas; pip install 'hyperlocal[cli]' (a file of numbers "
+            "alone is also read by numpy.loadtxt)"
+        ) from error
+    return pandas
+
+
+# ---- the layout of a file ------------------------------------------------------------------------
+
+
+def find_layout(path: Path, target: str | int | None) -> Layout:
+    """Recognize separator, header and kind of numbers from the first lines."""
+    lines = sample_lines(path)
+    declared = re.fullmatch(r"sep=(.)", lines[0].strip()) if lines else None
+    n_before = 0 if declared is None else 1
+    while n_before < len(lines) and not lines[n_before].strip():
+        n_before += 1
+    sample = [line for line in lines[n_before : n_before + SAMPLE_LINES] if line.strip()]
     if not sample:
         raise ValueError(f"{path}: the file is empty")
-    delimiter = _sniff_delimiter(sample)
-    rows = [[cell.strip() for cell in cells] for _, cells in records(path, sample, delimiter)]
-    first = rows[0]
+    delimiter = _sniff_delimiter(sample) if declared is None else declared[1]
+    rows = _cells(sample, delimiter)
+    first, others = rows[0], rows[1:]
     if len(first) < 2:
         raise ValueError(
             f"{path}: found only one column; a table needs features and a label, separated by "
             "comma, semicolon, tab, bar or spaces"
         )
-    has_header = _is_header(first, rows[1:], target)
-    if has_header and len(rows) == 1:
+    has_header = _is_header(first, others, target)
+    if has_header and not others:
         raise ValueError(f"{path}: a header but no rows")
-    names = first if has_header else [f"column {j}" for j in range(len(first))]
-    return _Layout(path, delimiter, tuple(names), has_header)
+    names = _names(first, others) if has_header else [f"column {j}" for j in range(len(first))]
+    data = others if has_header else rows
+    return Layout(
+        delimiter, tuple(_unique(names)), has_header, _decimal(data, delimiter),
+        tuple(_code_columns(data, len(names))), n_before + has_header,
+    )  # fmt: skip
+
+
+def _cells(lines: Sequence[str], delimiter: str) -> list[list[str]]:
+    if delimiter == " ":
+        lines = [line.strip(" ") for line in lines]
+    reader = csv.reader((f"{line}\n" for line in lines), delimiter=delimiter, skipinitialspace=True)
+    rows = []
+    try:
+        for cells in reader:
+            rows.append([cell.strip() for cell in cells])
+    except csv.Error:  # a cell without end: pandas names its line
+        pass
+    return rows or [[""]]
 
 
 def _sniff_delimiter(sample: Sequence[str]) -> str:
@@ -124,7 +188,7 @@ def _sniff_delimiter(sample: Sequence[str]) -> str:
     fallback = " "
     most_cells = 1
     for delimiter in ("\t", ";", "|", ","):
-        widths = [len(cells) for cells in csv.reader(sample, delimiter=delimiter) if cells]
+        widths = [len(cells) for cells in _cells(sample, delimiter)]
         if widths[0] > 1 and len(set(widths)) == 1:
             return delimiter
         if widths[0] > most_cells:
@@ -140,10 +204,20 @@ def _is_header(
         return True
     if _counts_from_zero(first):
         return True
-    if any(to_float(cell) is not None for cell in first):
+    if any(_is_number(cell) for cell in first):
         return False
     # All text: names do not occur as values further down.
-    return not any(cell == name for row in others for cell, name in zip(row, first, strict=False))
+    return not any(
+        cell == name and name for row in others for cell, name in zip(row, first, strict=False)
+    )
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell.replace(",", "."))
+    except ValueError:
+        return False
+    return True
 
 
 def _is_column_number(target: str, n_columns: int) -> bool:
@@ -156,48 +230,33 @@ def _counts_from_zero(cells: Sequence[str]) -> bool:
     return len(leading) > 3 and leading == [str(j) for j in range(len(leading))]
 
 
-def _chunks(
-    layout: _Layout, lines: Iterable[str], n_rows: int, lines_before: int
-) -> Iterator[tuple[Sequence[int], list[Sequence[str]]]]:
-    """Yield line numbers and columns of cells, for ``n_rows`` rows at a time."""
-    rows = records(layout.path, lines, layout.delimiter, lines_before=lines_before)
-    if layout.has_header and not lines_before:
-        next(rows)
-    while chunk := list(islice(rows, n_rows)):
-        for line, cells in chunk:
-            if len(cells) != len(layout.names):
-                raise ValueError(
-                    f"{layout.path}, line {line}: {len(cells)} cells where the first line has "
-                    f"{len(layout.names)}"
-                )
-        yield (
-            [line for line, _ in chunk],
-            list(zip(*(cells for _, cells in chunk), strict=True)),
-        )
+def _names(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The names, also where rows have a cell more: R's row names, or an empty one at the end."""
+    names = list(header)
+    width = Counter(len(row) for row in rows).most_common(1)[0][0]
+    if width == len(names) + 1:
+        ends_empty = all(not row[-1] for row in rows if len(row) == width)
+        names = [*names, ""] if ends_empty else ["", *names]
+    # As pandas calls them: an encoder drops a column of this name if it holds row numbers.
+    return [name or f"Unnamed: {j}" for j, name in enumerate(names)]
 
 
-def _parse_numbers(layout: _Layout, lines: Iterable[str], from_start: bool) -> np.ndarray | None:
-    """Lines of nothing but numbers as rows; None if there is anything else."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # numpy's on lines that are all blank
-            numbers = np.loadtxt(
-                lines,
-                delimiter=None if layout.delimiter == " " else layout.delimiter,
-                skiprows=int(layout.has_header and from_start),
-                comments=None,
-                quotechar='"',
-                ndmin=2,
-            )
-    except ValueError:
-        return None
-    as_expected = numbers.shape[1] == len(layout.names) and np.isfinite(numbers).all()
-    return numbers if as_expected else None
+def _unique(names: Sequence[str]) -> Iterator[str]:
+    seen: Counter[str] = Counter()
+    for name in names:
+        yield f"{name}.{seen[name]}" if seen[name] else name
+        seen[name] += 1
 
 
-def _values(cells: Sequence[str], is_text: bool, decimal: str) -> np.ndarray:
-    """Cells as numbers if all are, else as text."""
-    numbers = None if is_text else to_floats(cells)
-    if numbers is None and not is_text and decimal != ".":
-        numbers = to_floats([cell.replace(decimal, ".") for cell in cells])
-    return np.char.strip(cells) if numbers is None else numbers
+def _decimal(rows: Sequence[Sequence[str]], delimiter: str) -> str:
+    if delimiter == ",":
+        return "."
+    cells = [cell for row in rows for cell in row]
+    has_commas = any(_COMMA.fullmatch(cell) for cell in cells)
+    return "," if has_commas and not any(_POINT.fullmatch(cell) for cell in cells) else "."
+
+
+def _code_columns(rows: Sequence[Sequence[str]], n_columns: int) -> Iterator[int]:
+    for j in range(n_columns):
+        if any(len(row) > j and _CODE.fullmatch(row[j]) for row in rows):
+            yield j

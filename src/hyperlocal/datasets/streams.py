@@ -1,15 +1,14 @@
 """Rows of files and arrays in blocks, for data larger than memory.
 
-What a block means depends on the whole file: which columns are text and what values they have,
-whether labels are whole numbers, how many features a LIBSVM file has. So a stream reads the file
-once before it gives the first block. Text is parsed then, stored in binary form, and not parsed
-again.
+What a block means depends on the whole file: whether labels are whole numbers, how many features a
+LIBSVM file has, how text is encoded. So a stream with labels reads the file once before it gives
+the first block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,14 +16,15 @@ from typing import Any
 import numpy as np
 
 from .arrays import NpyFile, NpzFile
-from .columns import Table
-from .dataset import RawRows, Rows, is_sparse, labels_alike, refuse_missing, tidy_labels
-from .delimited import read_delimited_blocks
+from .dataset import RawRows, Rows, is_sparse, labels_alike, tidy_labels
+from .delimited import find_layout, import_pandas, read_delimited_blocks
 from .parquet import read_parquet_blocks
-from .reading import BlockCache, Reading
+from .reading import Reading
 from .svmlight import SvmlightFile
-from .tables import as_text, existing_file, is_svmlight, known_column, refuse_target
+from .tables import Wanted, existing_file, format_of, known_column, refuse_target, without_label
 from .text import table_name
+
+SAMPLE_ROWS = 100_000  # to which an encoder is fitted
 
 
 def stream(
@@ -32,6 +32,8 @@ def stream(
     target: Any = None,
     *,
     columns: Sequence[str] | None = None,
+    optional: Collection[str] = (),
+    encoder: Any = None,
     part: str = "train",
     block_rows: Any = "auto",
     dtype: Any = None,
@@ -48,19 +50,22 @@ def stream(
         The label column of a table or npy file, by name or by number from 0 (negative: from the
         end); by default the last. Of an npy file also the path of another one with the labels. Of
         an array in Python: the labels.
-    columns : sequence of str, optional
+    columns, optional
         The columns of a table to read, in this order, as in :func:`read_raw`; there are no labels
         then, unless a target is named.
+    encoder : transformer, optional
+        Encodes the blocks of a table, e.g. ``TableEncoder()``. If it is not fitted, it is fitted to
+        a uniform sample of 100,000 rows. By default blocks of tables are DataFrames.
     part : {"train", "test"}, default="train"
         Which part of an npz file that has both.
     block_rows : int or "auto", default="auto"
         Rows per block. "auto" is about a million numbers.
     dtype : numpy dtype, optional
-        Of the rows: float32 takes half the memory and disk. By default what is stored; float64 for
-        text.
+        Of the rows: float32 takes half the memory and disk. By default what is stored.
     cache : path or False, optional
-        Where to store the parsed rows of a text file in binary form; by default among the system's
-        temporary files. They are removed together with the stream. False parses the text each time.
+        Where to store the parsed rows of a LIBSVM file in binary form; by default among the
+        system's temporary files. They are removed together with the stream. False parses the text
+        each time, as is done with tables.
 
     Returns
     -------
@@ -82,21 +87,22 @@ def stream(
     ...     _ = path.write_text("weight,fur,tame\\n4.1,long,yes\\n3.2,short,yes\\n9.5,long,no\\n")
     ...     cats = stream(path, "tame", block_rows=2)
     ...     [X.shape for X, y in cats], cats.feature_names
-    ([(2, 3), (1, 3)], ('weight', 'fur=long', 'fur=short'))
+    ([(2, 2), (1, 2)], ('weight', 'fur'))
     """
     reading = Reading(block_rows, None if dtype is None else np.dtype(dtype), cache)
     if not isinstance(data, (str, Path)):
         return ArrayStream(data, target, reading)
     path = existing_file(data)
-    if path.suffix == ".npy":
+    kind = format_of(path)
+    if kind == ".npy":
         return FileStream(NpyFile(path, target, reading), reading)
-    if path.suffix == ".npz":
+    if kind == ".npz":
         refuse_target(path, target)
         return FileStream(NpzFile(path, part, reading), reading)
-    if is_svmlight(path):
+    if kind == ".svm":
         refuse_target(path, target)
         return FileStream(SvmlightFile(path, reading), reading)
-    return TableStream(path, target, columns, reading)
+    return TableStream(Wanted(path, target, columns, optional), encoder, reading)
 
 
 class RowStream:
@@ -110,8 +116,8 @@ class RowStream:
         Some formats must be read to the end to know them.
     feature_names : tuple of str, or None
         One name per column, if the source has names.
-    categories : list of ndarray
-        The values of each text column of raw blocks.
+    notes : tuple of str
+        What is left out, such as rows without a label.
 
     Examples
     --------
@@ -125,7 +131,7 @@ class RowStream:
     n_rows: int
     n_features: int
     feature_names: tuple[str, ...] | None = None
-    categories: Sequence[np.ndarray] = ()
+    notes: tuple[str, ...] = ()
 
     def __init__(self, name: str, reading: Reading):
         self.name = name
@@ -187,53 +193,35 @@ class FileStream(RowStream):
         return self._file.label_kinds()
 
     def raw_blocks(self) -> Iterator[RawRows]:
-        """Rows and labels; refused if a number is missing."""
-        names, first_row = self.feature_names, 0
+        """Rows and labels."""
+        names = self.feature_names
         for X, cells in self._file.blocks():
-            refuse_missing(self._file.path, X, "", first_row)
-            first_row += X.shape[0]
             y = None if cells is None else labels_alike(cells, self._kinds)
             yield RawRows(self.name, X, y, names, has_names=names is not None)
 
 
 @dataclass
 class _Survey:
-    """What a table holds as a whole; ``head`` is its first block."""
+    """What a table with labels holds as a whole."""
 
-    head: Table
-    label_column: int | None
     n_rows: int = 0
-    texts: set[int] = field(default_factory=set)
-    numeric: set[int] = field(default_factory=set)
+    n_without: int = 0
     kinds: set[str] = field(default_factory=set)
-    categories: dict[int, np.ndarray] = field(default_factory=dict)
-    has_row_numbers: bool = True
-    chosen: list[int] = field(default_factory=list)
-
-    def add(self, table: Table) -> None:
-        """Take a block into account; raises if a text column has too many values."""
-        self.n_rows += table.n_rows
-        self.has_row_numbers &= table.begins_with_row_numbers()
-        if self.label_column is not None:
-            self.kinds.add(tidy_labels(table.label_cells(self.label_column)).dtype.kind)
-        for j in range(len(table.names)):
-            if not table.is_text(j):
-                self.numeric.add(j)
-                continue
-            self.texts.add(j)
-            if j != self.label_column:
-                known = self.categories.get(j, np.empty(0, "U1"))
-                self.categories[j] = np.union1d(known, table.values[j])
-                table.check_categories(j, self.categories[j])
+    names: tuple[str, ...] = ()
+    sample: Any = None
 
 
 class TableStream(RowStream):
     """Rows of a table: delimited text or parquet."""
 
-    def __init__(self, path: Path, target: Any, columns: Sequence[str] | None, reading: Reading):
-        super().__init__(table_name(path), reading)
-        self._path, self._target, self._columns = path, target, columns
-        self._cache: BlockCache | None = None
+    def __init__(self, wanted: Wanted, encoder: Any, reading: Reading):
+        super().__init__(table_name(wanted.path), reading)
+        self._wanted, self._encoder = wanted, encoder
+        self._is_parquet = format_of(wanted.path) == ".parquet"
+        if not self._is_parquet:
+            known = known_column(wanted.target, wanted.columns)
+            self._layout = find_layout(wanted.path, known)
+            self._wanted = replace(wanted, has_names=self._layout.has_header)
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]
@@ -242,101 +230,98 @@ class TableStream(RowStream):
 
     @property
     def n_features(self) -> int:  # type: ignore[override]
-        """Number of columns, when text is encoded."""
+        """Number of columns, encoded if there is an encoder."""
         return len(self.feature_names)
 
     @property
     def feature_names(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Names of the encoded columns."""
-        return self._survey.head.encoded_names(self._survey.chosen, self._survey.categories)
+        """Names of the columns, encoded if there is an encoder."""
+        if self._encoder is None:
+            return self._survey.names
+        return tuple(self.fitted_encoder.get_feature_names_out())
 
     @property
-    def categories(self) -> list[np.ndarray]:  # type: ignore[override]
-        """The values of each text column of raw blocks."""
-        return [*self._survey.categories.values()]
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What is left out."""
+        return without_label(self._survey.n_without)
+
+    @property
+    def fitted_encoder(self) -> Any:
+        """The encoder, fitted to a sample of the rows."""
+        if not hasattr(self._encoder, "n_features_in_"):
+            self._encoder.fit(self._survey.sample)
+        return self._encoder
 
     def __iter__(self) -> Iterator[tuple[Rows, np.ndarray | None]]:
-        survey = self._survey
-        for table in self._tables():
-            X = table.encode(survey.chosen, survey.categories)
-            yield self._reading.cast(X), self._labels(table)
+        encoder = None if self._encoder is None else self.fitted_encoder
+        for block in self.raw_blocks():
+            X = block.X if encoder is None else encoder.transform(block.X)
+            yield (
+                (X if self._reading.dtype is None else np.asarray(X, self._reading.dtype)),
+                block.y,
+            )
 
     def raw_blocks(self) -> Iterator[RawRows]:
-        """Blocks as the file has them."""
-        survey = self._survey
-        for table in self._tables():
-            yield table.raw(survey.chosen, survey.label_column, self._labels(table))
-
-    def _labels(self, table: Table) -> np.ndarray | None:
-        column = self._survey.label_column
-        return (
-            None if column is None else labels_alike(table.label_cells(column), self._survey.kinds)
-        )
+        """Blocks as the file has them, without rows that have no label."""
+        for frame in self._frames():
+            X, cells, _ = self._wanted.parts(frame)
+            y = None if cells is None else labels_alike(cells, self._survey.kinds)
+            target, has_names = self._wanted.target_of(frame), self._wanted.has_names
+            yield RawRows(self.name, X, y, tuple(X.columns), target, has_names)
 
     @cached_property
     def _survey(self) -> _Survey:
-        found = self._scan(set())
-        if found.texts & found.numeric:  # read as numbers in some blocks, but must stay text
-            found = self._scan(found.texts)
-        chosen = found.head.features(found.label_column)
-        if found.head.begins_with_row_numbers() and not found.has_row_numbers:
-            chosen = [0, *chosen]
-        if self._columns is not None:
-            chosen = found.head.find(self._columns, chosen)
-        found.chosen = chosen
-        found.categories = {j: found.categories[j] for j in chosen if j in found.categories}
+        found = _Survey()
+        sample = _Sample(import_pandas(self._wanted.path))
+        for frame in self._frames():
+            X, cells, n_without = self._wanted.parts(frame)
+            found.n_rows += len(X)
+            found.n_without += n_without
+            found.names = tuple(X.columns)
+            if cells is not None:
+                found.kinds.add(tidy_labels(cells).dtype.kind)
+            if self._encoder is not None:
+                sample.add(X)
+        if not found.n_rows:
+            raise ValueError(f"{self._wanted.path}: no rows with a label")
+        found.sample = sample.rows()
         return found
 
-    def _scan(self, texts: set[int]) -> _Survey:
-        found = None
-        cache = None if self._path.suffix == ".parquet" else self._reading.new_cache()
-        has_labels = self._columns is None or self._target is not None
-        for table in self._parsed(texts):
-            if found is None:
-                found = _Survey(table, table.column(self._target) if has_labels else None)
-            found.add(table)
-            if cache is not None:
-                cache.append(_arrays_of(table))
-        if found is None:
-            raise ValueError(f"{self._path}: no rows")
-        self._texts, self._cache = texts, cache
-        return found
-
-    def _tables(self) -> Iterator[Table]:
-        if self._cache is None:
-            yield from self._parsed(self._texts)
-            return
-        first_row, head = 0, self._survey.head
-        for arrays in self._cache:
-            values = _columns_of(arrays, len(head.names))
-            lines = arrays.get("lines")
-            table = Table(head.path, head.names, values, lines, head.has_names, first_row)
-            first_row += table.n_rows
-            yield table
-
-    def _parsed(self, texts: set[int]) -> Iterator[Table]:
-        if self._path.suffix == ".parquet":
-            yield from read_parquet_blocks(self._path, self._reading.rows(None))
-            return
-        known = known_column(self._target, self._columns)
-        first = as_text(self._path, lambda path: next(read_delimited_blocks(path, 1, target=known)))
-        n_rows = self._reading.rows(len(first.names))
-        yield from read_delimited_blocks(self._path, n_rows, target=known, texts=texts)
+    def _frames(self) -> Iterator[Any]:
+        path = self._wanted.path
+        if self._is_parquet:
+            return read_parquet_blocks(path, self._reading.rows(None))
+        n_rows = self._reading.rows(len(self._layout.names))
+        return read_delimited_blocks(path, n_rows, self._layout)
 
 
-def _arrays_of(table: Table) -> dict[str, np.ndarray]:
-    """A block as arrays: numbers side by side, each column of text by itself."""
-    numeric = [values for values in table.values if values.dtype.kind == "f"]
-    arrays = {f"text {j}": table.values[j] for j in range(len(table.names)) if table.is_text(j)}
-    if numeric:
-        arrays["numbers"] = np.column_stack(numeric)
-    if table.lines is not None:
-        arrays["lines"] = table.lines
-    return arrays
+class _Sample:
+    """A uniform sample of rows that come in frames."""
 
+    def __init__(self, pandas: Any, most: int = SAMPLE_ROWS):
+        self._pandas, self._most = pandas, most
+        self._rng = np.random.default_rng(0)
+        self._frames: list[Any] = []
+        self._keys: list[np.ndarray] = []
 
-def _columns_of(arrays: dict[str, np.ndarray], n_columns: int) -> list[np.ndarray]:
-    numeric = iter(arrays["numbers"].T if "numbers" in arrays else ())
-    return [
-        arrays[f"text {j}"] if f"text {j}" in arrays else next(numeric) for j in range(n_columns)
-    ]
+    def add(self, frame: Any) -> None:
+        """Take rows into account."""
+        self._frames.append(frame)
+        self._keys.append(self._rng.random(len(frame)))
+        if sum(map(len, self._frames)) > 2 * self._most:
+            self._thin()
+
+    def _thin(self) -> None:
+        """Keep the rows with the smallest random keys, in their order."""
+        frame, keys = self._pandas.concat(self._frames), np.concatenate(self._keys)
+        if len(keys) > self._most:
+            kept = np.sort(np.argpartition(keys, self._most)[: self._most])
+            frame, keys = frame.iloc[kept], keys[kept]
+        self._frames, self._keys = [frame], [keys]
+
+    def rows(self) -> Any:
+        """The sample; None without rows."""
+        if not self._frames:
+            return None
+        self._thin()
+        return self._frames[0]

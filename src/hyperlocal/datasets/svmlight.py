@@ -16,7 +16,7 @@ from sklearn.datasets import load_svmlight_file
 
 from .dataset import MOST_COLUMNS, Dataset, Rows, csr_rows, tidy_labels
 from .reading import BlockCache, Reading
-from .text import SAMPLE_LINES, open_text, table_name, to_float
+from .text import SAMPLE_LINES, open_bytes, open_text, table_name
 
 _SVMLIGHT_PAIR = re.compile(r"(qid|\d+):\S+")
 
@@ -31,7 +31,8 @@ def looks_like_svmlight(path: Path) -> bool:
 
 def read_svmlight(path: Path) -> Dataset:
     """Read a LIBSVM file into CSR rows."""
-    X, y = _load(path, str(path))
+    with open_bytes(path) as file:
+        X, y = _load(path, file)
     return Dataset(table_name(path), X, tidy_labels(y))
 
 
@@ -130,14 +131,14 @@ def _svmlight_fault(path: Path) -> str | None:
 
 def _svmlight_line_fault(cells: Sequence[str]) -> str | None:
     label, *pairs = cells
-    if to_float(label) is None:
+    if not _is_number(label):
         return f"the label {label!r} is not a number"
     last = -1
     for pair in pairs:
         index, _, value = pair.partition(":")
         if index == "qid":
             continue
-        if not index.isdigit() or to_float(value) is None:
+        if not index.isdigit() or not _is_number(value):
             return f"{pair!r} is not index:value"
         if int(index) <= last:
             return f"index {index} after {last}: indices must increase"
@@ -145,3 +146,11 @@ def _svmlight_line_fault(cells: Sequence[str]) -> str | None:
         if last > MOST_COLUMNS:
             return f"index {index}; sparse rows may have at most {MOST_COLUMNS:,} columns"
     return None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

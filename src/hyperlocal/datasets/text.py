@@ -1,81 +1,171 @@
-"""Text files: opening them, cutting lines into cells, and cells into numbers."""
+"""Text files as they come: packed or not, in any usual encoding, with any line ends."""
 
 from __future__ import annotations
 
 import bz2
-import csv
+import codecs
 import gzip
-from collections.abc import Iterable, Iterator, Sequence
+import io
+import lzma
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TextIO
-
-import numpy as np
+from typing import IO, Any
 
 SAMPLE_LINES = 100  # the part of a text file from which its format is recognized
-SAMPLE_BYTES = 1 << 16
-_COMPRESSED = (".gz", ".bz2")
-_MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
-
-
-def open_text(path: Path) -> TextIO:
-    """Open a text file, compressed or not."""
-    opened: Any = {".gz": gzip.open, ".bz2": bz2.open}.get(path.suffix, open)
-    with opened(path, "rb") as file:
-        # Old files end lines with a carriage return; in others it may be part of a cell.
-        newline = "\n" if b"\n" in file.read(SAMPLE_BYTES) else ""
-    # "-sig" drops the byte-order mark that spreadsheets write.
-    return opened(path, "rt", encoding="utf-8-sig", newline=newline)
-
-
-def without_breaks(line: str) -> str:
-    """A line without its end; a carriage return within it is a space."""
-    return line.rstrip("\r\n").replace("\r", " ")
+SAMPLE_BYTES = 1 << 18
+PACKED = (".gz", ".bz2", ".xz", ".zip", ".zst")
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
+}  # fmt: skip
 
 
 def table_name(path: Path) -> str:
     """Return the name of a file without its endings."""
-    return Path(path.stem).stem if path.suffix in _COMPRESSED else path.stem
+    return Path(path.stem).stem if path.suffix in PACKED else path.stem
 
 
-def records(
-    path: Path, lines: Iterable[str], delimiter: str, *, lines_before: int = 0
-) -> Iterator[tuple[int, list[str]]]:
-    """Cut lines into cells; yield each with its line number, blank lines left out."""
-    plain = (without_breaks(line) for line in lines)
-    if delimiter == " ":  # outer tabs are empty cells, outer spaces are not
-        plain = (line.strip(" ") for line in plain)
-    reader = csv.reader(plain, delimiter=delimiter, skipinitialspace=True)
+# ---- bytes ---------------------------------------------------------------------------------------
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """Open a file, unpacked; its first bytes say how it is packed, whatever its name."""
+    with open(path, "rb") as file:
+        head = file.read(4)
+    opening = next((opens for magic, opens in _UNPACK.items() if head.startswith(magic)), None)
+    return open(path, "rb") if opening is None else opening(path)
+
+
+def _open_zip(path: Path) -> IO[bytes]:
+    with zipfile.ZipFile(path) as archive:
+        files = [
+            name
+            for name in archive.namelist()
+            if not name.endswith("/") and not name.startswith("__MACOSX/")
+        ]
+        if len(files) != 1:
+            raise ValueError(f"{path}: holds {len(files)} files; pack the table alone")
+        return archive.open(files[0])
+
+
+def _open_zst(path: Path) -> IO[bytes]:
     try:
-        for cells in reader:
-            if any(cells):
-                yield lines_before + reader.line_num, cells
-    except csv.Error as error:
-        raise ValueError(f"{path}, line {lines_before + reader.line_num}: {error}") from error
+        import zstandard
+    except ImportError as error:
+        raise ImportError(
+            f"{path}: .zst files need zstandard; pip install 'hyperlocal[cli]', or unpack it first"
+        ) from error
+    return zstandard.open(path, "rb")
 
 
-def to_floats(cells: Sequence[str]) -> np.ndarray | None:
-    """Return cells as numbers, missing ones as NaN; None if some cell is text."""
-    try:
-        return np.fromiter(map(float, cells), np.float64, len(cells))
-    except ValueError:
-        pass
-    numbers = []
-    for cell in cells:
-        number = np.nan if is_missing(cell) else to_float(cell)
-        if number is None:
-            return None
-        numbers.append(number)
-    return np.array(numbers, dtype=np.float64)
+_UNPACK: dict[bytes, Callable[[Path], Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zX": lzma.open,
+    b"PK\x03\x04": _open_zip,
+    b"\x28\xb5\x2f\xfd": _open_zst,
+}
 
 
-def to_float(cell: str) -> float | None:
-    """Return a cell as a number; None if it is text."""
-    try:
-        return float(cell)
-    except ValueError:
-        return None
+# ---- text ----------------------------------------------------------------------------------------
 
 
-def is_missing(cell: str) -> bool:
-    """Whether a cell stands for a missing value."""
-    return cell.strip().lower() in _MISSING
+def _as_cp1252(error: UnicodeError) -> tuple[str, int]:
+    """Bytes that are not UTF-8, as Windows and Latin-1 write them."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return error.object[error.start : error.end].decode("cp1252", "replace"), error.end
+
+
+codecs.register_error("hyperlocal-cp1252", _as_cp1252)
+
+
+def encoding_of(head: bytes) -> str:
+    """The encoding of a text that begins so: by its mark, by the zeros of UTF-16, else UTF-8.
+
+    Examples
+    --------
+    >>> from hyperlocal.datasets.text import encoding_of
+    >>> encoding_of(b"a,b"), encoding_of("a,b".encode("utf-16")), encoding_of(b"a\\0,\\0b\\0")
+    ('utf-8', 'utf-16', 'utf-16-le')
+    """
+    for mark, encoding in _MARKS.items():
+        if head.startswith(mark):
+            return encoding
+    for encoding, zeros in (("utf-16-le", head[1::2]), ("utf-16-be", head[::2])):
+        if len(head) > 3 and zeros.count(0) > 0.4 * len(head):
+            return encoding
+    return "utf-8"
+
+
+def open_text(path: Path) -> TidyText:
+    """Open a text file, packed or not; bytes that are not UTF-8 are read as cp1252."""
+    with open_bytes(path) as file:
+        head = file.read(SAMPLE_BYTES)
+    raw: Any = open_bytes(path)
+    text = io.TextIOWrapper(raw, encoding=encoding_of(head), errors="hyperlocal-cp1252", newline="")
+    # Old files end lines with a carriage return; in others it may be part of a cell.
+    return TidyText(text, " " if b"\n" in head else "\n")
+
+
+class TidyText(io.TextIOBase):
+    """A text whose lines end with a line feed, without zero characters.
+
+    Parameters
+    ----------
+    file : text file
+        Opened with ``newline=""``.
+    instead : str
+        What a carriage return becomes that no line feed follows.
+    """
+
+    def __init__(self, file: io.TextIOWrapper, instead: str):
+        self._file, self._instead = file, instead
+
+    def readable(self) -> bool:
+        """Whether it can be read: always."""
+        return True
+
+    def read(self, size: int | None = -1) -> str:
+        """About so many characters, all by default."""
+        return self._tidy(self._file.read(size))
+
+    def readline(self, size: int = -1) -> str:  # type: ignore[override]
+        """The next line."""
+        line = self._tidy(self._file.readline(size))
+        while line and not line.endswith("\n"):  # it ended with a stray carriage return
+            more = self._tidy(self._file.readline(size))
+            if not more:
+                break
+            line += more
+        return line
+
+    def __next__(self) -> str:  # type: ignore[override]
+        line = self.readline()
+        if not line:
+            raise StopIteration
+        return line
+
+    def _tidy(self, text: str) -> str:
+        while text.endswith("\r"):  # does a line feed follow?
+            more = self._file.read(1)
+            text += more
+            if not more:
+                break
+        if "\r" in text:
+            text = text.replace("\r\n", "\n").replace("\r", self._instead)
+        return text.replace("\0", "") if "\0" in text else text
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+        super().close()
+
+
+def sample_lines(path: Path) -> list[str]:
+    """The first lines of a text, without their ends; the last one only if it is complete."""
+    with open_text(path) as file:
+        text = file.read(SAMPLE_BYTES)
+        lines = text.split("\n")
+        return lines[: -1 if len(lines) > 1 and file.read(1) else None]

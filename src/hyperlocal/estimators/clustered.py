@@ -12,7 +12,7 @@ from ..data.labelled import LabelledRows
 from ..gates.code_on import CodeOn
 from ..gates.coupling import with_global_model
 from ..maps.base import FeatureMap
-from ..model.local_model import Bias, LocalModel
+from ..model.local_model import Bias, LocalModel, read_only
 from ..runtime.progress import Monitor
 from ..runtime.threads import Workers
 from .cluster_training import ClusterFit, linear_fit
@@ -138,6 +138,7 @@ default="kmeans"
         problem = chain.problem(data, training.C, training.loss, lifted=lifted)
         result = training.solve(problem, rng, monitor)
         own, shared = result.weights[:-1], result.weights[-1] * weight
-        self.global_coef_, self.global_intercept_ = shared[:, :-1], shared[:, -1] * bias.value
+        self.global_coef_ = read_only(shared[:, :-1])
+        self.global_intercept_ = read_only(shared[:, -1] * bias.value)
         model = chain.trained(np.ascontiguousarray(own + shared))
         return linear_fit(model, training, problem, result)

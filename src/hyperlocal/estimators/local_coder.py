@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data.arguments import check_flag, check_n_jobs, make_generator
 from ..data.checks import check_rows, check_sample_weight, warn_about_scales
-from ..gates.anchors import choose_anchors
+from ..gates.anchors import choose_anchors, default_n_codes
 from ..gates.gate import check_gate, fit_gate
 from ..runtime.stamp import stamped
 from ..runtime.threads import Workers
@@ -26,7 +26,7 @@ class LocalCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     Parameters
     ----------
     n_anchors : int or "auto", default="auto"
-        Number of anchors ``m``; "auto" is ``max(8, √N/4)``, at most N/8, of N distinct rows.
+        Number of anchors ``m``; "auto" is ``max(8, √N/4)``, at most N/2, of N distinct rows.
     n_neighbors : int, default=8
         Active anchors per row.
     coding : {"soft", "inverse_distance", "lle", "llc", "lcc", "hard"}, default="soft"
@@ -91,7 +91,9 @@ class LocalCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         warn_about_scales(X)
         rng = make_generator(self.random_state)
         with Workers(self.n_jobs) as workers:
-            anchors = choose_anchors(X, weights, self.anchors, self.n_anchors, rng, workers)
+            anchors = choose_anchors(
+                X, weights, self.anchors, self.n_anchors, rng, workers, default=default_n_codes
+            )
             self._gate = fit_gate(
                 X, weights, anchors, self.n_neighbors, self.coding, self.beta, rng, workers
             )

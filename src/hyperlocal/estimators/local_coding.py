@@ -21,7 +21,7 @@ class LocalCodingSVC(ChainClassifier):
     Parameters
     ----------
     n_anchors : int or "auto", default="auto"
-        Number of anchors ``m``; "auto" is ``max(8, √N/4)``, at most N/8, of N distinct rows.
+        Number of anchors ``m``; "auto" is ``max(8, √N/4)``, at most N/2, of N distinct rows.
         Values in the hundreds or thousands suit this method.
     n_neighbors : int, default=8
         Active anchors per row.

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from ..data.arguments import check_flag, check_number
 from ..data.labelled import LabelledRows, equal_neighbors
-from ..gates.anchors import choose_anchors
+from ..gates.anchors import choose_anchors, default_n_anchors, default_n_codes
 from ..gates.code_on import CodeOn, check_code_on
 from ..gates.codes import Codes
 from ..gates.gate import ConstantGate, Gate, check_gate, fit_gate
@@ -35,6 +35,20 @@ from .residuals import RegressionLoss
 
 ROWS_PER_PREDICTION_BLOCK = 32_768
 NUMBERS_PER_EXPLANATION_BLOCK = 1 << 22
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """A computed array that cannot be written to: the model would not see what is written.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.model.local_model import read_only
+    >>> read_only(np.zeros(3)).flags.writeable
+    False
+    """
+    array.flags.writeable = False
+    return array
 
 
 @dataclass(frozen=True)
@@ -114,13 +128,14 @@ class LocalModel:
     @property
     def intercept(self) -> np.ndarray:
         """Intercepts of the local models, ``(n_anchors, n_columns)``."""
-        return self.weights[: self.n_anchors, :, -1] * self.dtype.type(self.bias.value)
+        return read_only(self.weights[: self.n_anchors, :, -1] * self.dtype.type(self.bias.value))
 
     @property
     def global_intercept(self) -> np.ndarray:
         """The intercept that is added to all scores, ``(n_columns,)``."""
         offset = self.dtype.type(self.bias.offset)
-        return self.weights[-1, :, -1] * offset if offset else np.zeros(self.n_columns, self.dtype)
+        zero = np.zeros(self.n_columns, self.dtype)
+        return read_only(self.weights[-1, :, -1] * offset if offset else zero)
 
     @property
     def input_map(self) -> InputMap | None:
@@ -364,8 +379,9 @@ class ChainSettings:
         code_on = CodeOn(self.code_on).fit(data.X, labels)
         space = code_on.transform(data.X, feature_map)
         anchors = choose_anchors(
-            space, weights, self.anchors, self.n_anchors, rng, workers, n_rows=n_rows
-        )
+            space, weights, self.anchors, self.n_anchors, rng, workers, n_rows=n_rows,
+            default=default_n_codes if self.is_bias_only else default_n_anchors,
+        )  # fmt: skip
         gate = fit_gate(
             space, weights, anchors, self.n_neighbors, self.coding, self.beta, rng, workers
         )

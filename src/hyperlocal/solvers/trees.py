@@ -35,6 +35,8 @@ BATCHES_BETWEEN_REFRESHES = 100
 HARD_SHARE = 0.2
 ROWS_TO_GROW_FROM = 4_096
 INITIAL_SPREAD = 0.1
+# Up to so many features, sparse rows give the bits of dense ones (as in ``cpp/tree.hpp``).
+WIDEST_WRITTEN_OUT = 2_048
 
 
 @dataclass(frozen=True)
@@ -285,6 +287,8 @@ def initial_nodes(problem: TreeProblem, depth: int, rng: np.random.Generator) ->
     n_rows = problem.X.shape[0]
     chosen = np.sort(rng.permutation(n_rows)[:ROWS_TO_GROW_FROM])
     sample = problem.X[chosen]
+    if sp.issparse(sample) and n_features <= WIDEST_WRITTEN_OUT:
+        sample = sample.toarray()
     for tree in nodes:
         _grow_routes(sample, tree[: 2**depth - 1, ROUTE, : n_features + 1], rng)
     return nodes

@@ -1,0 +1,67 @@
+"""Tests of hyperlocal.compare.explaining: contributions of the columns of a table."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.preprocessing import StandardScaler
+
+from hyperlocal import LocallyLinearSVC
+from hyperlocal.compare.explaining import explain_row
+from hyperlocal.preprocessing import TableEncoder
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture(scope="module")
+def table():
+    age = RNG.integers(18, 80, 120).astype(float)
+    kind = RNG.choice(["a", "b", "c"], 120)
+    y = (age > 50) ^ (kind == "a")
+    index = pd.RangeIndex(2, 122, name="line")
+    return pd.DataFrame({"age": age, "kind": kind}, index=index), y
+
+
+@pytest.fixture(scope="module")
+def explained(table):
+    X, y = table
+    encoder = TableEncoder().fit(X)
+    encoded = encoder.transform(X)
+    model = LocallyLinearSVC(4, n_neighbors=2, feature_map="identity", random_state=0)
+    model.fit(encoded, y)
+    names = encoder.get_feature_names_out()
+    return explain_row(model, encoder, encoded[5:6], X.iloc[5:6], names), model, encoder
+
+
+def test_columns_add_up(explained, table):
+    """A category is one part, with the row's own value; parts and intercept are the score."""
+    row = explained[0]
+    assert {part.column for part in row.parts} == {"age", "kind"}
+    assert sum(part.contribution for part in row.parts) + row.intercept == pytest.approx(row.score)
+    values = {part.column: part.value for part in row.parts}
+    assert values == {"age": f"{table[0].iloc[5, 0]:g}", "kind": table[0].iloc[5, 1]}
+    assert row.place == "line 7"
+    assert str(row).startswith("line 7: predicted ")
+
+
+def test_changes_are_in_the_units_of_the_table(explained):
+    """A change of age is in years: what the explanation has, times the scale of the encoder."""
+    row, _, encoder = explained
+    point = row.explanation.boundary
+    assert point.found
+    names = encoder.get_feature_names_out().tolist()
+    for name, change in row.changes:
+        j = names.index(name)
+        assert change == pytest.approx(point.changes[j] * encoder.scale_[j])
+    assert row.boundary_text().startswith(f"predicted {point.prediction} after the changes ")
+
+
+def test_rows_of_an_array():
+    """Without a table, parts are features with their values before scaling."""
+    X = RNG.normal(5, 2, (60, 2))
+    scaler = StandardScaler().fit(X)
+    model = LocallyLinearSVC(2, n_neighbors=2, feature_map="identity", random_state=0)
+    model.fit(scaler.transform(X), X[:, 0] > 5)
+    row = explain_row(model, scaler, scaler.transform(X[:1]), X[:1], ["p", "q"])
+    assert {part.label for part in row.parts} == {f"p = {X[0, 0]:.6g}", f"q = {X[0, 1]:.6g}"}
+    assert row.place == ""
+    assert len(row.largest(1)) == 2
