@@ -31,7 +31,7 @@ from .explanation import LocalRows
 from .lifting import LiftedRows
 from .multiclass import column_targets, n_columns
 from .paths import local_path_weights
-from .problem import Problem, RegressionProblem
+from .problem import Problem, regression_problem
 from .residuals import RegressionLoss
 
 ROWS_PER_PREDICTION_BLOCK = 32_768
@@ -240,7 +240,7 @@ class LocalModel:
         tiny = np.finfo(lifted.dtype).tiny
         costs = np.maximum(C * data.sample_weight, tiny).astype(lifted.dtype)
         if isinstance(loss, RegressionLoss):
-            return _regression_problem(lifted, data, costs, loss)
+            return regression_problem(lifted, data, costs, loss)
         n_classes = len(data.classes)
         target = column_targets(data.target, n_classes, joint)
         together = None if joint else equal_neighbors(data.X, data.target)
@@ -304,16 +304,6 @@ class LocalModel:
                 "normalize": self.normalize,
             },
         )
-
-
-def _regression_problem(
-    lifted: LiftedRows, data: LabelledRows, costs: np.ndarray, loss: RegressionLoss
-) -> RegressionProblem:
-    """Each target has a column per quantile, or one."""
-    values = data.labels.reshape(len(costs), -1).astype(lifted.dtype)
-    losses = loss.columns(values.shape[1])
-    values = np.repeat(values, len(losses) // values.shape[1], axis=1)
-    return RegressionProblem(lifted, values, costs, len(losses), loss.name, residual_losses=losses)
 
 
 def linear_model(n_features: int, bias: float = 1.0) -> LocalModel:
