@@ -6,8 +6,8 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
 from hyperlocal import LocallyLinearSVC, LocallyLinearSVCCV, SupervisedAnchorSVC
-from hyperlocal.estimators.probabilities import scaled_to_one
 from hyperlocal.linear import SDCASVC, PegasosSVC
+from hyperlocal.model.multiclass import scaled_to_one
 from hyperlocal.papers import ClusteredSVC, LandmarkSVC, ProfileSVC
 
 ESTIMATORS = [
