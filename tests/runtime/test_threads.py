@@ -62,7 +62,7 @@ def test_one_thread_stays_in_the_caller():
 def test_one_row_is_predicted_without_threads(monkeypatch):
     """With all cores allowed, the prediction of one row starts no thread."""
     X = np.random.default_rng(0).standard_normal((60, 3))
-    model = LocallyLinearSVC(5, C=1.0, random_state=0).fit(X, X[:, 0] > 0)
+    model = LocallyLinearSVC(10, C=1.0, random_state=0).fit(X, X[:, 0] > 0)
     model.set_params(n_jobs=-1)
     monkeypatch.setattr(threading.Thread, "start", lambda thread: pytest.fail("a thread"))
     assert model.predict(X[:1]).shape == (1,)
