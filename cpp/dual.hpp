@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "lifted.hpp"
@@ -129,6 +130,8 @@ struct DualState {
   T* alpha;              // N × c
   std::uint8_t* active;  // N × c
   const ShrinkBounds* bounds;
+  // How many columns the arrays have, and which is the first of them.
+  Index stride = problem.n_columns, first = 0;
 
   static constexpr Index visits_ahead = 32;
 
@@ -137,8 +140,8 @@ struct DualState {
     if (visit + visits_ahead >= visits.size) return;
     const Index row = visits[visit + visits_ahead];
     problem.lifted.prefetch_row(row);
-    prefetch(alpha + row * problem.n_columns);
-    prefetch(active + row * problem.n_columns);
+    prefetch(alpha + row * stride);
+    prefetch(active + row * stride);
     if (problem.is_regression())
       prefetch(problem.values + row * problem.n_columns);
     else
@@ -199,54 +202,109 @@ HYPERLOCAL_INLINE T next_alpha(const AnyLoss& loss, T alpha, double margin, doub
 template <class T, class Targets>
 HYPERLOCAL_INLINE void visit_variable(const DualProblem<T>& problem, const Targets& targets,
                                       const DualState<T>& state, Index row, const RowView<T>& x,
-                                      Index column, ColumnReport& report) {
-  const Index variable = row * problem.n_columns + column;
+                                      Index column, Index stride, Index first,
+                                      ColumnReport& report) {
+  const Index variable = row * stride + column - first;
   const T alpha = state.alpha[variable];
-  const T score = problem.lifted.dot(row, x, state.weights, problem.n_columns, column);
+  const T score = problem.lifted.dot(row, x, state.weights, stride, column - first);
   const T next = next_alpha(targets.column_loss(column), alpha, targets.margin(row, column, score),
                             problem.squared_norms[row], problem.costs[row], state.bounds[column],
                             state.active[variable], report);
   if (next == alpha) return;
   state.alpha[variable] = next;
-  problem.lifted.axpy(row, x, targets.sign(row, column) * (next - alpha), state.weights,
-                      problem.n_columns, column);
+  problem.lifted.axpy(row, x, targets.sign(row, column) * (next - alpha), state.weights, stride,
+                      column - first);
 }
 
 template <class T, class Targets>
 HYPERLOCAL_INLINE void visit_rows(const DualProblem<T>& problem, const Targets& targets,
-                                  const DualState<T>& state, Visits visits, Range columns,
-                                  ColumnReport* all_reports) {
+                                  const DualState<T>& state, Index stride, Index first,
+                                  Visits visits, Range columns, ColumnReport* all_reports) {
   RowBuffer<T> buffer;
   OwnReports reports(all_reports, columns);
   for (Index visit = 0; visit < visits.size; ++visit) {
     state.prefetch_visit(visits, visit);
     const Index row = visits[visit];
-    const std::uint8_t* active = state.active + row * problem.n_columns;
+    const Index start = row * stride - first;
     Index column = columns.begin;
-    while (column < columns.end && !active[column]) ++column;
+    while (column < columns.end && !state.active[start + column]) ++column;
     if (column == columns.end) continue;
     const RowView<T> x = problem.lifted.fetch(row, buffer);
     for (; column < columns.end; ++column)
-      if (active[column]) visit_variable(problem, targets, state, row, x, column, reports[column]);
+      if (state.active[start + column])
+        visit_variable(problem, targets, state, row, x, column, stride, first, reports[column]);
   }
 }
+
+// Some columns' weights, and their variables of the visited rows, in memory of a thread's own,
+// written back at the end. Adjacent columns have cache lines in common, in each of the weights'
+// blocks: these would move between the caches of two threads at every visit, and take longer than
+// the visit.
+template <class T>
+class OwnColumns {
+ public:
+  OwnColumns(const DualState<T>& state, Visits visits, Range columns)
+      : all_(state),
+        visits_(visits),
+        columns_(columns),
+        n_blocks_(state.problem.lifted.n_blocks()),
+        width_(state.problem.lifted.block_width()),
+        weights_(new T[n_blocks_ * columns.size() * width_]),
+        alpha_(new T[state.problem.lifted.n_rows() * columns.size()]),
+        active_(new std::uint8_t[state.problem.lifted.n_rows() * columns.size()]),
+        own_{state.problem, weights_.get(), alpha_.get(), active_.get(),
+             state.bounds,  columns.size(), columns.begin} {
+    copy(all_, own_);
+  }
+  OwnColumns(const OwnColumns&) = delete;
+  ~OwnColumns() { copy(own_, all_); }
+  const DualState<T>& state() const { return own_; }
+
+ private:
+  void copy(const DualState<T>& from, const DualState<T>& to) const {
+    const Index n = columns_.size();
+    const auto start = [&](const DualState<T>& state, Index i) {
+      return i * state.stride + columns_.begin - state.first;
+    };
+    for (Index block = 0; block < n_blocks_; ++block)
+      std::copy_n(from.weights + start(from, block) * width_, n * width_,
+                  to.weights + start(to, block) * width_);
+    for (Index visit = 0; visit < visits_.size; ++visit) {
+      const Index source = start(from, visits_[visit]), place = start(to, visits_[visit]);
+      std::copy_n(from.alpha + source, n, to.alpha + place);
+      std::copy_n(from.active + source, n, to.active + place);
+    }
+  }
+
+  const DualState<T>& all_;
+  Visits visits_;
+  Range columns_;
+  Index n_blocks_, width_;
+  std::unique_ptr<T[]> weights_, alpha_;
+  std::unique_ptr<std::uint8_t[]> active_;
+  DualState<T> own_;
+};
 
 // Columns that are separate problems. One column gets code of its own, compiled for it: a fifth
 // faster.
 template <class T>
 void column_epoch(const DualState<T>& state, Visits visits, Range columns, ColumnReport* reports) {
-  const auto visit = [&](const DualProblem<T>& problem, Range range) {
+  const auto visit = [&](const DualProblem<T>& problem, const DualState<T>& own, Index stride,
+                         Index first, Range range) {
     if (problem.is_regression())
-      visit_rows(problem, problem.valued(), state, visits, range, reports);
+      visit_rows(problem, problem.valued(), own, stride, first, visits, range, reports);
     else
-      visit_rows(problem, problem.classes(), state, visits, range, reports);
+      visit_rows(problem, problem.classes(), own, stride, first, visits, range, reports);
   };
   if (state.problem.n_columns == 1 && columns.size() == 1) {
     DualProblem<T> single = state.problem;
     single.n_columns = 1;
-    visit(single, {0, 1});
+    visit(single, state, 1, 0, {0, 1});
+  } else if (columns.size() < state.problem.n_columns) {
+    const OwnColumns<T> own(state, visits, columns);
+    visit(state.problem, own.state(), columns.size(), columns.begin, columns);
   } else {
-    visit(state.problem, columns);
+    visit(state.problem, state, state.problem.n_columns, 0, columns);
   }
 }
 

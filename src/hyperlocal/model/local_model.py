@@ -34,21 +34,14 @@ from .multiclass import column_targets, n_columns
 from .paths import local_path_weights
 from .problem import Problem, regression_problem
 from .residuals import RegressionLoss
+from .scorer import Scorer
 
 ROWS_PER_PREDICTION_BLOCK = 32_768
 NUMBERS_PER_EXPLANATION_BLOCK = 1 << 22
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """A computed array that cannot be written to: the model would not see what is written.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from hyperlocal.model.local_model import read_only
-    >>> read_only(np.zeros(3)).flags.writeable
-    False
-    """
+    """A computed array that cannot be written to: the model would not see what is written."""
     array.flags.writeable = False
     return array
 
@@ -257,6 +250,10 @@ class LocalModel:
         for begin, end in row_blocks(X.shape[0], rows_per_block):
             scores[begin:end] = self.lift(X[begin:end], workers).scores(self.weights)
         return scores
+
+    def scorer(self, labels: Any = None) -> Scorer:
+        """A function from one row, unchecked, to its scores and its label."""
+        return Scorer(self, labels)
 
     def local_rows(
         self, X: Any, workers: Workers, *, numbers_per_block: int = NUMBERS_PER_EXPLANATION_BLOCK
