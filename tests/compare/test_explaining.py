@@ -36,7 +36,8 @@ def test_columns_add_up(explained, table):
     """A category is one part, with the row's own value; parts and intercept are the score."""
     row = explained[0]
     assert {part.column for part in row.parts} == {"age", "kind"}
-    assert sum(part.contribution for part in row.parts) + row.intercept == pytest.approx(row.score)
+    others = sum(value for _, value in row.constants)
+    assert sum(part.contribution for part in row.parts) + others == pytest.approx(row.score)
     values = {part.column: part.value for part in row.parts}
     assert values == {"age": f"{table[0].iloc[5, 0]:g}", "kind": table[0].iloc[5, 1]}
     assert row.place == "line 7"

@@ -55,9 +55,9 @@ class RowExplanation:
         return float(self.explanation.scores[self.explanation.column])
 
     @property
-    def intercept(self) -> float:
-        """Its constant part."""
-        return float(self.explanation.intercepts[self.explanation.column])
+    def constants(self) -> list[tuple[str, float]]:
+        """What is not of columns: the reference, and jumps of the gate."""
+        return self.explanation.constants(self.explanation.column)
 
     @property
     def label(self) -> object:
@@ -81,7 +81,7 @@ class RowExplanation:
         return f"predicted {point.prediction} after the changes {changes}"
 
     def __str__(self) -> str:
-        pairs = [*self.largest(COLUMNS_SHOWN), ("intercept", self.intercept), ("score", self.score)]
+        pairs = [*self.largest(COLUMNS_SHOWN), *self.constants, ("score", self.score)]
         width = max(len(name) for name, _ in pairs)
         lines = [f"{self.place}: predicted {self.explanation.prediction}; score of {self.label}:"]
         lines += [f"  {name:<{width}} {value:+.4f}" for name, value in pairs]

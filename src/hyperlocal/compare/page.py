@@ -281,7 +281,7 @@ def _rows_to_explain(margins: np.ndarray, right: np.ndarray) -> dict[str, int]:
 
 
 def _one_explanation(what: str, row: int, explained: RowExplanation, truth: Any) -> str:
-    bars = [*explained.largest(FEATURES_SHOWN), ("intercept", explained.intercept)]
+    bars = [*explained.largest(FEATURES_SHOWN), *explained.constants]
     widest = max(abs(value) for _, value in bars) or 1.0
     lines = "".join(_bar(name, value, widest) for name, value in bars)
     place = explained.place or f"test row {row}"
