@@ -3,8 +3,10 @@
 import numpy as np
 import onnx
 import onnxruntime
+import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_digits
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
@@ -14,7 +16,7 @@ from export.models import MODELS, fitted, local
 from hyperlocal import LocallyLinearSVC, LocallyLinearSVCCV
 from hyperlocal.export import to_onnx
 from hyperlocal.linear import SDCASVC, PegasosRegressor, PegasosSVC
-from hyperlocal.preprocessing import LocalCoder, RelevanceScaler
+from hyperlocal.preprocessing import LocalCoder, RelevanceScaler, TableEncoder
 
 
 def run(graph, X):
@@ -199,3 +201,33 @@ def test_input_names_that_are_taken(name):
     model = local(loss="log", feature_map="quadratic").fit(X, y)
     with pytest.raises(ValueError, match=f"input_name='{name}' is the name of another value"):
         to_onnx(model, input_name=name)
+
+
+def test_named_columns_become_numbers():
+    """A ColumnTransformer fitted to a table by names predicts the same from rows of numbers."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(120, 3)), columns=["a", "b", "c"])
+    y = (table["a"] > np.sin(table["c"])).astype(int)
+    encode = ColumnTransformer([("n", StandardScaler(), ["c", "a"]), ("p", "passthrough", ["b"])])
+    model = make_pipeline(encode, LocallyLinearSVC(8, random_state=0)).fit(table, y)
+    graph = to_onnx(model, dtype=np.float32).SerializeToString()
+    session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
+    (scores,) = session.run(["scores"], {"X": table.to_numpy(np.float32)})
+    np.testing.assert_allclose(scores, model.decision_function(table), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("encode", "message"),
+    [
+        (TableEncoder(), r"TableEncoder cannot .*to_onnx\(pipeline\[1:\]\)"),
+        (ColumnTransformer([("n", StandardScaler(), ["b", "a"])]), "in another order"),
+    ],
+)
+def test_what_has_no_graph_says_how(encode, message):
+    """The error names the step and the part that can be converted."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
+    model = make_pipeline(encode, LocallyLinearSVC(8, random_state=0)).fit(table, table["a"] > 0)
+    with pytest.raises(ValueError, match=message):
+        to_onnx(model)
+    assert to_onnx(model[1:]).graph.output[0].name == "label"

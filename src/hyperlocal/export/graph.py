@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
+from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
 
 from ..data.arguments import check_number
@@ -118,10 +120,20 @@ class Graph:
             ) from error
         # Many of its converters know single precision only.
         single = self.op("Cast", rows, to=import_onnx().TensorProto.FLOAT)
-        converted = convert_sklearn(
-            make_pipeline(*steps), initial_types=[(single, FloatTensorType([None, n_features]))],
-            target_opset={"": self.opset, "ai.onnx.ml": MACHINE_LEARNING_OPSET},
-        )  # fmt: skip
+        try:
+            converted = convert_sklearn(
+                make_pipeline(*map(by_number, steps)),
+                initial_types=[(single, FloatTensorType([None, n_features]))],
+                target_opset={"": self.opset, "ai.onnx.ml": MACHINE_LEARNING_OPSET},
+            )
+        except Exception as error:  # of many kinds, in its converters
+            names = ", ".join(type(step).__name__ for step in steps)
+            reason = (str(error).splitlines() or [""])[0].rstrip(".")
+            raise ValueError(
+                f"{names} cannot be converted by skl2onnx to take rows of numbers ({reason}). "
+                f"Convert the steps after them, to_onnx(pipeline[{len(steps)}:]), and give it rows "
+                f"that pipeline[:{len(steps)}].transform has encoded."
+            ) from error
         self.nodes += converted.graph.node
         self.constants += converted.graph.initializer
         self.domains |= {entry.domain: entry.version for entry in converted.opset_import}
@@ -157,3 +169,25 @@ class Graph:
         )
         onnx.checker.check_model(model, full_check=True)
         return model
+
+
+def by_number(step: Any) -> Any:
+    """A transformer that finds its columns by number: rows of an ONNX graph have no names."""
+    if not isinstance(step, ColumnTransformer):
+        return step
+    names, step = list(getattr(step, "feature_names_in_", ())), copy(step)
+    step.transformers_ = [
+        (name, part, _numbers(columns, names, step.n_features_in_))
+        for name, part, columns in step.transformers_
+    ]
+    return step
+
+
+def _numbers(columns: Any, names: list[str], n_features: int) -> Any:
+    if not isinstance(columns, list):
+        return columns
+    numbers = [names.index(one) if isinstance(one, str) else one for one in columns]
+    if numbers != sorted(numbers) and sorted(numbers) == list(range(n_features)):
+        # skl2onnx 1.20 takes them in the order of the table.
+        raise ValueError(f"columns {columns} are all, in another order; give them in their order")
+    return numbers
