@@ -50,7 +50,7 @@ def test_graphs_predict_as_the_model(name):
     """An ONNX graph has one output, the predictions."""
     model, X = fitted(name)
     graph = to_onnx(model)
-    assert [output.name for output in graph.graph.output] == ["prediction"]
+    assert [output.name for output in graph.graph.output] == ["values"]
     session = onnxruntime.InferenceSession(
         graph.SerializeToString(), providers=["CPUExecutionProvider"]
     )

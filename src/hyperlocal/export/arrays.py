@@ -44,7 +44,7 @@ def to_numpy(estimator: Any) -> dict[str, np.ndarray]:
     plain = plain_model(estimator)
     arrays: dict[str, np.ndarray] = {}
     facts = {"dtype": plain.dtype.name, "steps": _named(plain.steps, "steps", arrays)}
-    if plain.classes is not None:
+    if len(plain.classes):
         has_objects = plain.classes.dtype.hasobject
         arrays["classes"] = plain.classes.astype(str) if has_objects else plain.classes
     return {"facts": np.array(json.dumps(facts)), **arrays}

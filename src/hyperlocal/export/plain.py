@@ -27,54 +27,74 @@ class PlainModel:
     ----------
     steps : list of Step
         From rows to scores; all arrays of floats have the same precision.
-    classes : ndarray or None
-        None for a regressor, whose scores are its predictions.
+    classes : ndarray
+        Empty for a regressor or a transformer: the steps give values, or features.
     n_features_in : int
-    n_columns : int
-        Columns of scores.
     dtype : dtype
         Precision of all floats.
+    link : {"ovr", "multinomial"} or None
+        How scores become probabilities, where the model has some.
     """
 
     steps: list[Step]
-    classes: np.ndarray | None
+    classes: np.ndarray
     n_features_in: int
-    n_columns: int
     dtype: np.dtype
+    link: str | None = None
 
 
-def plain_model(estimator: Any, *, skip: int = 0) -> PlainModel:
+def plain_model(estimator: Any, *, skip: int = 0, transformers: bool = False) -> PlainModel:
     """The plain form of a fitted model or pipeline; ``NotPlain`` gives the reason for none.
 
     Parameters
     ----------
-    estimator : estimator of this library, or Pipeline or search (``best_estimator_``) of one
+    estimator : classifier of this library, or Pipeline or search (``best_estimator_``) of one
     skip : int, default=0
         Leave out so many of the steps before the classifier.
+    transformers : bool, default=False
+        Whether transformers are taken too.
 
     Returns
     -------
     PlainModel
     """
     check_is_fitted(estimator)
-    steps, classifier = fitted_parts(estimator)
-    model = getattr(classifier, "model_", None)
-    if model is None or not hasattr(model, "plain"):
-        raise NotPlain(
-            f"{type(classifier).__name__} cannot be exported: only local linear models can, "
-            "without kernels."
-        )
+    steps, last = fitted_parts(estimator)
+    own, dtype = _own_steps(last)
+    classes = getattr(last, "classes_", np.empty(0))
+    if not (transformers or hasattr(last, "predict")):
+        raise NotPlain(f"{type(last).__name__} is a transformer; only to_onnx can export it.")
     chain = [one for step in steps[skip:] for one in plain_steps(step)]
-    chain = _in_precision([*chain, model.plain(), *_after(classifier)], model.dtype)
-    classes = getattr(classifier, "classes_", None)
-    return PlainModel(chain, classes, estimator.n_features_in_, model.n_columns, model.dtype)
+    chain = _in_precision([*chain, *own], dtype)
+    n_features = next(p.n_features_in_ for p in [*steps, last] if hasattr(p, "n_features_in_"))
+    return PlainModel(chain, classes, n_features, dtype, _link(last))
 
 
-def _after(estimator: Any) -> list[Step]:
+def _own_steps(last: Any) -> tuple[list[Step], np.dtype]:
+    """The steps of the last part, and its precision."""
+    model = getattr(last, "model_", None)
+    if model is not None and hasattr(model, "plain"):
+        return [model.plain(), *_after(last)], model.dtype
+    if hasattr(last, "plain") and hasattr(last, "transform"):
+        steps = plain_steps(last)
+        arrays = [part for step in steps for part in step.parts.values() if np.ndim(part)]
+        return steps, np.result_type(*arrays)
+    raise NotPlain(
+        f"{type(last).__name__} cannot be exported: only local linear models can, without kernels."
+    )
+
+
+def _after(last: Any) -> list[Step]:
     """What follows the scores: several quantiles are sorted."""
-    quantiles = getattr(estimator, "quantiles_", None)
+    quantiles = getattr(last, "quantiles_", None)
     n_quantiles = 1 if quantiles is None else quantiles.size
     return [Step("sorted", {"n_columns": n_quantiles})] if n_quantiles > 1 else []
+
+
+def _link(last: Any) -> str | None:
+    if not hasattr(last, "predict_proba"):
+        return None
+    return "multinomial" if last.get_params().get("multi_class") == "multinomial" else "ovr"
 
 
 def fitted_parts(estimator: Any) -> tuple[list[Any], Any]:

@@ -64,7 +64,7 @@ def to_wasm(estimator: Any, *, dtype: str = "float32") -> str:
             "to_wasm needs the compiler emcc; install Emscripten, or use to_c or to_onnx."
         )
     classes = plain_model(estimator).classes
-    if classes is None:
+    if not len(classes):
         raise NotPlain("to_wasm writes classifiers; for a regressor use to_c or to_onnx.")
     header = to_c(estimator, dtype=dtype)
     labels = classes.astype(str) if classes.dtype.hasobject else classes
