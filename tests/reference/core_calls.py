@@ -284,6 +284,10 @@ CALLS = {
         lambda: dual().epoch, order=np.arange(N), column_begin=0, column_end=C,
         reports=zeros(C, 4),
     ),
+    "equal rows": Call(
+        lambda: dual().equal_rows, rows=np.arange(2), starts=np.array([0, 2]), column_begin=0,
+        column_end=C, reports=zeros(C, 4),
+    ),
     "check": Call(
         lambda: dual().check, begin=0, end=N, scores=zeros(N, C), losses=zeros(C), gaps=zeros(C)
     ),
