@@ -110,8 +110,7 @@ class AnchorEpoch {
     std::vector<T> local_scores;  // columns × k
 
     Scratch(const AnchorEpoch& epoch, Range columns)
-        : geometry(epoch.gate_.anchors, epoch.gate_.n_anchors, epoch.gate_.places.width(),
-                   epoch.gate_.k),
+        : geometry(epoch.gate_.places, epoch.gate_.anchors, epoch.gate_.n_anchors, epoch.gate_.k),
           joint(epoch.problem_.n_columns),
           reports(epoch.reports_, epoch.groups_of(columns)),
           squared(epoch.gate_.k),

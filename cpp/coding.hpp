@@ -234,8 +234,8 @@ inline void lcc_weights(const double* gram, const double* distances, Index k, do
 template <class T>
 class LocalGeometry {
  public:
-  LocalGeometry(const T* anchors, Index n_anchors, Index width, Index k)
-      : anchors_(anchors), width_(width), k_(k), norms_(n_anchors) {
+  LocalGeometry(const Rows<T>& rows, const T* anchors, Index n_anchors, Index k)
+      : anchors_(anchors), width_(rows.width()), k_(k), norms_(n_anchors), written_(rows) {
     measure_anchors(0, n_anchors);
   }
 
@@ -262,20 +262,14 @@ class LocalGeometry {
     }
   }
 
-  // gram is k × k; `squared` holds the distances.
-  void fill_gram(const double* squared, double* gram) {
-    x_.is_dense() ? fill_gram_dense(gram) : fill_gram_sparse(squared, gram);
-  }
-
- private:
-  RowView<T> anchor(Index j) const { return RowView<T>::of_dense(anchors_ + j * width_, width_); }
-
-  void fill_gram_dense(double* gram) {
+  // gram is k × k. Of differences: one of products would not be positive definite to rounding.
+  void fill_gram(double* gram) {
+    const T* x = written_.values_of(x_);
     differences_.resize(static_cast<std::size_t>(k_ * width_));
     for (Index j = 0; j < k_; ++j) {
       const T* v = anchors_ + chosen_[j] * width_;
       double* difference = differences_.data() + j * width_;
-      for (Index i = 0; i < width_; ++i) difference[i] = double(v[i]) - double(x_.values[i]);
+      for (Index i = 0; i < width_; ++i) difference[i] = double(v[i]) - double(x[i]);
     }
     for (Index i = 0; i < k_; ++i) {
       const auto row = RowView<double>::of_dense(differences_.data() + i * width_, width_);
@@ -284,21 +278,13 @@ class LocalGeometry {
     }
   }
 
-  void fill_gram_sparse(const double* squared, double* gram) {
-    for (Index i = 0; i < k_; ++i) {
-      const RowView<T> v = anchor(chosen_[i]);
-      const double cross = exact_dot(x_, v.values);
-      for (Index j = 0; j < i; ++j) {
-        const T* u = anchors_ + chosen_[j] * width_;
-        gram[i * k_ + j] = gram[j * k_ + i] = exact_dot(v, u) - cross - exact_dot(x_, u) + own_;
-      }
-      gram[i * k_ + i] = squared[i];
-    }
-  }
+ private:
+  RowView<T> anchor(Index j) const { return RowView<T>::of_dense(anchors_ + j * width_, width_); }
 
   const T* anchors_;
   Index width_, k_;
   std::vector<double> norms_, differences_;
+  WrittenOut<T> written_;
   RowView<T> x_{};
   const Column* chosen_ = nullptr;
   double own_ = 0;
@@ -357,7 +343,7 @@ void encode(const Coder<T>& coder, Range range, const T* products, WrittenCodes<
   const Index n_anchors = coder.n_anchors, k = out.k;
   const bool needs_gram = coder.needs_gram();
   RowBuffer<T> buffer;
-  detail::LocalGeometry<T> geometry(coder.anchors, n_anchors, coder.rows.width(), k);
+  detail::LocalGeometry<T> geometry(coder.rows, coder.anchors, n_anchors, k);
   detail::SmallestK<T> nearest(n_anchors, out.n_chosen);
   std::vector<T> keys(n_anchors);
   std::vector<double> squared(k), gamma(k), scratch(k), gram(needs_gram ? k * k : 0);
@@ -373,7 +359,7 @@ void encode(const Coder<T>& coder, Range range, const T* products, WrittenCodes<
         std::swap(squared[i], squared[i - 1]);
         std::swap(order[i], order[i - 1]);
       }
-    if (needs_gram) geometry.fill_gram(squared.data(), gram.data());
+    if (needs_gram) geometry.fill_gram(gram.data());
     detail::code_weights(coder.options, squared.data(), gram.data(), k, gamma.data(),
                          scratch.data());
     out.chosen = std::copy(order.begin(), order.end(), out.chosen);

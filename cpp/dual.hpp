@@ -130,9 +130,10 @@ struct DualState {
   std::uint8_t* active;  // N × c
   const ShrinkBounds* bounds;
 
+  static constexpr Index visits_ahead = 32;
+
   // Asks for the memory of a row that is visited soon.
   void prefetch_visit(Visits visits, Index visit) const {
-    constexpr Index visits_ahead = 32;
     if (visit + visits_ahead >= visits.size) return;
     const Index row = visits[visit + visits_ahead];
     problem.lifted.prefetch_row(row);

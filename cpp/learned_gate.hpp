@@ -19,7 +19,7 @@ class LearnedGate {
         lifted_(lifted),
         weights_(weights),
         n_columns_(n_columns),
-        geometry_(gate.anchors, gate.n_anchors, gate.places.width(), gate.k),
+        geometry_(gate.places, gate.anchors, gate.n_anchors, gate.k),
         nearest_(gate.n_anchors, gate.k),
         all_(gate.n_anchors),
         keys_(gate.n_anchors),

@@ -38,6 +38,7 @@ class Lifted {
   const Rows<T>& rows() const { return rows_; }
   const Codes<T>& codes() const { return codes_; }
   Index n_anchors() const { return n_anchors_; }
+  T offset() const { return offset_; }
   // Blocks of weights: one per anchor, and one for the global intercept.
   Index n_blocks() const { return n_anchors_ + (offset_ == 0 ? 0 : 1); }
   Index n_rows() const { return rows_.n_rows(); }

@@ -127,7 +127,7 @@ template <class T>
 void recode_rows(const MovingGate<T>& gate, Visits rows, Column* all_reserves, Index r) {
   const Index k = gate.k;
   RowBuffer<T> buffer;
-  detail::LocalGeometry<T> geometry(gate.anchors, gate.n_anchors, gate.places.width(), k);
+  detail::LocalGeometry<T> geometry(gate.places, gate.anchors, gate.n_anchors, k);
   std::vector<double> near(k), far(r), gamma(k);
   for (Index n = 0; n < rows.size; ++n) {
     const Index row = rows[n];

@@ -77,7 +77,8 @@ ANY_LENGTH = [
     *(("recode", "rows", 0), ("encode", "chosen", 1)),
     *(("pegasos", "order", 0), ("pegasos regression", "order", 0)),
     *(("tree epoch", "order", 0), ("latent epoch", "order", 0), ("tree paths", "nodes", 1)),
-    *(("cells", "centers", 0), ("nearest of lists", "lists", 1)),
+    *(("parts memory", "weights", 1), ("parts memory", "weights", 3), ("parts epoch", "order", 0)),
+    *(("stretch", "stretches", 0), ("cells", "centers", 0), ("nearest of lists", "lists", 1)),
 ]
 
 

@@ -15,6 +15,8 @@ void bind_lifted(nanobind::module_& m);
 template <class T>
 void bind_dual(nanobind::module_& m);
 template <class T>
+void bind_parts(nanobind::module_& m);
+template <class T>
 void bind_anchor_descent(nanobind::module_& m);
 template <class T>
 void bind_sgd(nanobind::module_& m);

@@ -74,6 +74,36 @@ def path_averages(
     return _numeric_averages(kernel, X, reference, Z, coef, factors)
 
 
+def kernel_gradients(kernel: Kernel, X: np.ndarray, Z: np.ndarray, coef: np.ndarray) -> np.ndarray:
+    """Gradients of ``f_c(x) = Σ_j a_jc k(x, z_j)`` at rows, ``(n_rows, n_columns, n_features)``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray of shape (n_rows, n_features)
+    Z : ndarray of shape (n_others, n_features)
+    coef : ndarray of shape (n_others, n_columns)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.kernels import Kernel
+    >>> from hyperlocal.kernel_paths import kernel_gradients
+    >>> kernel_gradients(Kernel("linear"), np.eye(2), np.array([[3.0, 4.0]]), np.ones((1, 1)))[0]
+    array([[3., 4.]])
+    """
+    if kernel.name == "rbf":
+        values = kernel.values(X, Z)
+        parts = [(values * a) @ Z - X * (values @ a)[:, None] for a in coef.T]
+        return 2 * kernel.gamma * np.stack(parts, axis=1)
+    if kernel.name in ("linear", "poly", "sigmoid"):
+        products = X @ Z.T
+        slopes = _product_slopes(kernel, products, products)
+        return np.stack([(slopes * a) @ Z for a in coef.T], axis=1)
+    rows = [_numeric_averages(kernel, row[None], row, Z, coef, None, 1) for row in X]
+    return np.concatenate(rows)
+
+
 def _product_slopes(kernel: Kernel, at_row: np.ndarray, at_reference: np.ndarray) -> np.ndarray:
     """``(k(x, z) − k(x₀, z)) / (x·z − x₀·z)`` for kernels of products, without the division."""
     if kernel.name == "linear":
@@ -163,10 +193,11 @@ def _numeric_averages(
     Z: np.ndarray,
     coef: np.ndarray,
     factors: np.ndarray | None,
+    n_nodes: int = PATH_NODES,
 ) -> np.ndarray:
     averages = np.zeros((len(X), coef.shape[1], X.shape[1]))
     steps = DIFFERENCE_STEP * np.maximum(1.0, np.abs(Z).max(axis=0, initial=0))
-    nodes, weights = np.polynomial.legendre.leggauss(PATH_NODES)
+    nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
     for t, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
         points = reference + t * (X - reference)
         for i, step in enumerate(steps):

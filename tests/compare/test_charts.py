@@ -1,15 +1,19 @@
-"""Tests of hyperlocal.compare.charts: colors, the front, and where numbers stand."""
+"""Tests of hyperlocal.compare.charts: the front, the axes, and where numbers stand."""
+
+import re
 
 import numpy as np
+import pytest
 
-from hyperlocal.compare import Row
-from hyperlocal.compare.charts import LABEL_RADIUS, _place_labels, class_colors, pareto_front
-
-
-def test_every_class_has_its_color():
-    """No two classes share a color, however many there are."""
-    for n_classes in (2, 10, 40):
-        assert len(set(class_colors(n_classes))) == n_classes
+from hyperlocal.compare import METHODS, Row, prepare, run
+from hyperlocal.compare.charts import (
+    LABEL_RADIUS,
+    _nice_ticks,
+    _place_labels,
+    calibration_chart,
+    pareto_front,
+)
+from hyperlocal.datasets import Dataset, make_banana
 
 
 def test_pareto_front():
@@ -20,6 +24,7 @@ def test_pareto_front():
         Row("behind", 0.8, 1, 9.0),
         Row("not run"),
         Row("between", 0.8, 1, 2.0),
+        Row("majority class", 0.5, 1, 0.1, key="majority"),
     ]
     assert pareto_front(rows) == [1, 4, 0]
 
@@ -34,3 +39,27 @@ def test_numbers_of_close_points_stand_apart():
     ]  # fmt: skip
     assert min(gaps) >= 2 * LABEL_RADIUS
     assert all(10 <= y <= 290 for _, y in labels)
+
+
+@pytest.mark.parametrize(("smallest", "largest"), [(15.4, 16.6), (0, 3), (2, 2), (0.43, 0.59)])
+def test_ticks_begin_near_the_smallest_error(smallest, largest):
+    """All errors are on the axis, and the smallest is within two steps of its beginning."""
+    ticks = _nice_ticks(smallest, largest)
+    assert 0 <= ticks[0] <= smallest <= largest <= ticks[-1]
+    assert smallest - ticks[0] < 2 * (ticks[1] - ticks[0])
+    assert 2 <= len(ticks) <= 9
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_calibration(n_classes):
+    """Methods with probabilities have a curve that rises; others have none."""
+    X, y = make_banana(300, random_state=0)
+    if n_classes == 3:
+        y = np.where(X[:, 0] > 1.5, 2, y)
+    experiment = prepare(Dataset("banana", X, y))
+    chart = calibration_chart(run(METHODS["logistic-regression"], experiment), experiment)
+    (points,) = re.findall(r'class="curve" points="([^"]*)"', chart)
+    heights = [float(point.split(",")[1]) for point in points.split()]
+    assert heights[0] > heights[-1]  # SVG counts downwards
+    assert ("predicted class" in chart) == (n_classes == 3)
+    assert calibration_chart(run(METHODS["linear-svc"], experiment), experiment) == ""

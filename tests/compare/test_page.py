@@ -6,6 +6,7 @@ import subprocess
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from hyperlocal.cli import main
@@ -111,6 +112,34 @@ def _other_whole_cells(outcomes):
     """Numbers stored, where the table writes them as digits alone."""
     counts = (outcome.row.n_numbers for outcome in outcomes)
     return sum(count for count in counts if count is not None and count < 1000)
+
+
+def test_metric_notes_and_majority(tmp_path):
+    """The chosen metric comes first, notes are listed, and the majority class is a line."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.normal(size=120), "z": rng.normal(size=120), "one": 1})
+    table.index.name = "line"
+    table.loc[0, "z"] = np.nan
+    y = np.where(table["x"] > 0.3, "yes", "no")
+    experiment = prepare(Dataset("t", table, y))
+    outcomes = outcomes_of(experiment, ["locally-linear-identity", "majority"])
+    text = render_page(experiment, outcomes, metric="auc")
+    headings = re.findall(r'<th scope="col">([^<]*)</th>', text)
+    assert headings[2:4] == ["AUC", "accuracy"]
+    assert "by AUC" in text
+    assert "<li>one: dropped: constant</li>" in text
+    assert "Always predicting the most frequent class has AUC 50.00 %." in text
+    assert re.search(r"margin</strong>: line \d+, of class", text)
+    assert re.search(r'<th scope="row">x = -?[\d.]+</th>', text)
+    assert "Calibration" in text
+
+
+def test_no_errors():
+    """Where all test rows are right, the page says so instead of a matrix."""
+    X = np.r_[np.zeros((30, 2)), np.ones((30, 2))] + np.linspace(0, 0.1, 60)[:, None]
+    experiment = prepare(Dataset("easy", X, np.repeat([0, 1], 30)))
+    text = render_page(experiment, outcomes_of(experiment, ["linear-svc"]))
+    assert "All 15 test rows are classified correctly." in text
 
 
 def test_labels_cannot_run(tmp_path):

@@ -35,7 +35,14 @@ def test_numbers_out_of_range_are_named(value):
         check_number("C", value)
 
 
-@pytest.mark.parametrize("value", [1, 1.5, np.float32(2), np.int8(3), 1e308])
+@pytest.mark.parametrize("value", [1, 1.5, np.float32(2), np.int8(3), 1e100])
 def test_numbers_in_range(value):
     """Numbers of Python and of numpy are taken."""
     check_number("C", value)
+
+
+@pytest.mark.parametrize("value", [1e101, 1e308, 1e-101, 5e-324])
+def test_numbers_whose_products_overflow(value):
+    """Sizes that no parameter has are refused, before they become NaN."""
+    with pytest.raises(ValueError, match=r"C must be between 1e-100 and 1e\+100 in size"):
+        check_number("C", value)

@@ -234,26 +234,34 @@ def test_local_weights_are_exact(make, convert):
 
 
 def test_frames_name_their_features():
-    """Explanations of linear projections name the input's features, those of the RBF do not."""
+    """Explanations name the input's features, also through Gaussian projections."""
     X, y = make_data()
     frame = pd.DataFrame(X, columns=list("abcde"))
     fitted = MODELS["stages"]().fit(frame, y)
     explanation = fitted.explain(frame.iloc[[0]])
     assert list(explanation.feature_names) == list("abcde")
     assert explanation.scores[0] == pytest.approx(fitted.decision_function(frame.iloc[[0]])[0])
-    assert "landmark0" in MODELS["rbf"]().fit(X, y).explain(X[0]).feature_names
+    assert list(MODELS["rbf"]().fit(frame, y).explain(frame.iloc[0]).feature_names) == list("abcde")
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("make", [MODELS[name] for name in sorted(KERNELS)])
-def test_kernels_have_no_weights(make):
-    """Where there is a kernel, asking for weights raises an error with the remedy."""
-    X, y = make_data()
+def test_kernels_are_explained(make, n_classes):
+    """Kernels have no weights for all rows, but at each row, and exact contributions."""
+    X, y = make_data(n_classes)
     fitted = make().fit(X, y)
     assert not hasattr(fitted, "coef_")
     assert np.isfinite(fitted.intercept_).all()
-    for method in (fitted.local_coef, fitted.local_intercept, lambda X: fitted.explain(X[0])):
-        with pytest.raises(AttributeError, match="fit with kernel='linear'"):
-            method(X)
+    expected = fitted.decision_function(X).reshape(len(X), -1)
+    scores = np.einsum("ncd,nd->nc", fitted.local_coef(X), X) + fitted.local_intercept(X)
+    np.testing.assert_allclose(scores, expected, atol=1e-9 * np.abs(expected).max())
+    for explanation in fitted.explain(X[:3]):
+        total = explanation.contributions[explanation.column].sum()
+        score = explanation.scores[explanation.column]
+        assert total + explanation.intercepts[explanation.column] == pytest.approx(score)
+        shared = fitted.intercept_ if np.ndim(fitted.intercept_) == 1 else np.zeros(3)
+        own = explanation.anchor_contributions.sum() + shared[explanation.column]
+        assert own == pytest.approx(score)
 
 
 # Progress and errors ------------------------------------------------------------------------------

@@ -49,6 +49,7 @@ ESTIMATORS = {
 
 
 CLASSIFIERS = [name for name in ESTIMATORS if name.endswith(("SVC", "SVCCV"))]
+REGRESSORS = [name for name in ESTIMATORS if name.endswith(("SVR", "SVRCV", "Regressor"))]
 
 
 def make(name, **changed):

@@ -63,7 +63,7 @@ def test_weights_are_on_the_features_as_given(kind, feature_map, convert, worker
     _, after, _, X = mapped_model(kind, feature_map)
     [block] = after.local_rows(convert(X), workers)
     np.testing.assert_array_equal(block.values, X)
-    sums = block.contributions.sum(axis=2) + block.intercept
+    sums = block.scores
     np.testing.assert_allclose(sums, after.scores(X, workers), atol=1e-9)
 
 

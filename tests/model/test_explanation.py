@@ -6,20 +6,21 @@ import pytest
 
 from estimators.data import make_data
 from hyperlocal import LocallyLinearSVC
-from hyperlocal.model import BoundaryPoint, Explanation, Explanations
+from hyperlocal.model import BoundaryPoint, Explanation
 from hyperlocal.model.explanation import FEATURES_SHOWN
 
 
 def make_explanation(n_features=3, **changes):
     """An explanation of two scores, made by hand."""
     contributions = np.array([np.arange(n_features) * 0.5, -np.arange(n_features) * 1.0])
-    intercepts = np.array([0.25, -0.25])
+    references = np.array([0.25, -0.25])
     facts = {
         "prediction": "cat",
         "classes": np.array(["cat", "dog"]),
         "contributions": contributions,
-        "intercepts": intercepts,
-        "scores": contributions.sum(axis=1) + intercepts,
+        "references": references,
+        "remainders": np.zeros(2),
+        "scores": contributions.sum(axis=1) + references,
         "feature_names": np.array([f"x{i}" for i in range(n_features)], dtype=object),
         "anchors": np.array([4, 1]),
         "anchor_weights": np.array([0.75, 0.25]),
@@ -37,7 +38,7 @@ def test_it_reads_well():
         "  x2        +1.0000",
         "  x1        +0.5000",
         "  x0        +0.0000",
-        "  intercept +0.2500",
+        "  reference +0.2500",
         "  score     +1.7500",
         "  anchors: 4 (0.75), 1 (0.25)",
     ]
@@ -49,7 +50,8 @@ def test_one_score_for_two_classes():
         prediction="cat",
         classes=np.array(["dog"]),
         contributions=np.array([[-2.0, 0.5]]),
-        intercepts=np.array([0.5]),
+        references=np.array([0.5]),
+        remainders=np.zeros(1),
         scores=np.array([-1.0]),
         feature_names=np.array(["weight", "height"], dtype=object),
     )
@@ -107,25 +109,13 @@ def test_tables():
     model = LocallyLinearSVC(random_state=0).fit(frame, np.array(["x", "y", "z"])[y])
     explanation = model.explain(frame.iloc[4])
     table = explanation.to_frame()
-    assert table.index.tolist() == [*"abcde", "(intercept)"]
+    assert table.index.tolist() == [*"abcde", "(gate)", "(reference)"]
     np.testing.assert_allclose(table["value"].iloc[:5], X[4])
     sums = [table[f"contribution to {label}"].sum() for label in "xyz"]
     np.testing.assert_allclose(sums, explanation.scores)
     several = model.explain(frame.iloc[2:7]).to_frame()
     assert several.index.tolist() == ["r2", "r3", "r4", "r5", "r6"]
     np.testing.assert_allclose(
-        several[list("abcde")].sum(axis=1) + several["intercept"], several["score"]
+        several[[*"abcde", "reference", "gate"]].sum(axis=1), several["score"]
     )
     np.testing.assert_array_equal(several["prediction"], model.predict(frame.iloc[2:7]))
-
-
-def test_explanations_are_a_sequence():
-    """Slices keep rows and their names together; the text has one after the other."""
-    parts = [make_explanation(prediction=label) for label in ("cat", "dog", "cat")]
-    explanations = Explanations(parts, index=["a", "b", "c"])
-    some = explanations[1:]
-    assert len(some) == 2
-    assert some[0] is explanations[1] is parts[1]
-    assert list(explanations) == parts
-    assert str(some).count("predicted") == 2
-    assert some.to_frame().index.tolist() == ["b", "c"]

@@ -71,9 +71,20 @@ def test_without_support_the_score_is_the_intercept():
     np.testing.assert_array_equal(scores, np.tile(intercept, (40, 1)))
 
 
-def test_there_are_no_weights():
-    """Asking for weights raises an AttributeError with the remedy."""
-    model, *_ = make_model(make_rows())
+@every_storage
+@pytest.mark.parametrize("n_neighbors", [1, 3])
+def test_weights_are_those_of_rows(dtype, storage, n_neighbors):
+    """No weights for all rows, but exact ones at each row, and along paths with the gate fixed."""
+    X = make_rows(dtype, storage)
+    model, *_ = make_model(X, n_neighbors)
     assert not hasattr(model, "coef")
-    with Workers(1) as workers, pytest.raises(AttributeError, match="fit with kernel='linear'"):
-        model.local_rows(make_rows(), workers)
+    with Workers(1) as workers:
+        [block] = model.local_rows(X, workers)
+        np.testing.assert_allclose(
+            block.scores, model.scores(X, workers), atol=10 * TOLERANCE[dtype]
+        )
+        reference = written_out(X)[:1]
+        [weights] = model.path_weights(X, reference, workers)
+        change = np.einsum("ncd,nd->nc", weights, written_out(X) - reference)
+        assert np.isfinite(change).all()
+        assert not change[0].any()

@@ -51,7 +51,7 @@ def test_two_classes_have_one_column(n_classes):
         scores = model.scores(X, workers, rows_per_block=4)
         (block,) = model.local_rows(X, workers)
     np.testing.assert_allclose(scores, expected, atol=1e-12)
-    sums = block.contributions.sum(axis=2) + block.intercept
+    sums = block.scores
     np.testing.assert_allclose(sums, expected, atol=1e-12)
 
 

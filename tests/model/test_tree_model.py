@@ -49,7 +49,7 @@ def test_scores_and_local_models(dtype, storage, n_trees, per_tree, depth):
         blocks = list(model.local_rows(X, workers, numbers_per_block=100))
     assert scores.dtype == dtype
     np.testing.assert_allclose(scores, expected, **CLOSE[dtype])
-    sums = [block.contributions.sum(axis=2) + block.intercept for block in blocks]
+    sums = [block.scores for block in blocks]
     np.testing.assert_allclose(np.concatenate(sums), expected, **CLOSE[dtype])
 
 

@@ -12,7 +12,11 @@ def test_bars():
     plt = pytest.importorskip("matplotlib.pyplot")
     model, X = fitted("linear")
     ax = ExplanationDisplay.from_estimator(model, X[0], n_features=3).ax_
-    assert [label.get_text() for label in ax.get_yticklabels()][3:] == ["2 others", "intercept"]
+    assert [label.get_text() for label in ax.get_yticklabels()][3:] == [
+        "2 others",
+        "gate",
+        "reference",
+    ]
     total = sum(bar.get_width() for bar in ax.patches)
     explanation = model.explain(X[0])
     assert total == pytest.approx(explanation.scores[explanation.column])

@@ -80,6 +80,22 @@ def run_anchor_epoch(part, column_begin, column_end, **arguments):
     return anchor_epoch(**arguments).run(part, column_begin, column_end)
 
 
+def parts_memory(weights=None, alpha=None, active=None, stretches=None, users=None):
+    """Memory of two parts, with a block to spare between their weights."""
+    return _core.parts_memory(
+        zeros(2, M + 1, C, D + 1) if weights is None else weights,
+        zeros(2, N, C) if alpha is None else alpha,
+        flags(2, N, C) if active is None else active,
+        np.ones((2, M)) if stretches is None else stretches,
+        flags(2, M) + 1 if users is None else users,
+    )
+
+
+def run_parts_epoch(thread, **arguments):
+    """An epoch of two parts."""
+    return _core.parts_epoch(dual(True), parts_memory(), **arguments).run(thread)
+
+
 def encode(anchors, half_norms, coding, beta, ridge, locality, **arguments):
     """Rows coded by anchors."""
     options = _core.CodingOptions(coding=coding, beta=beta, ridge=ridge, locality=locality)
@@ -269,6 +285,18 @@ CALLS = {
         lambda: dual(True).check, begin=0, end=N, scores=zeros(N, C), losses=zeros(1),
         gaps=zeros(1),
     ),
+    "parts memory": Call(
+        lambda: parts_memory, weights=zeros(2, M + 1, C, D + 1), alpha=zeros(2, N, C),
+        active=flags(2, N, C), stretches=np.ones((2, M)), users=flags(2, M),
+    ),
+    "parts epoch": Call(
+        lambda: run_parts_epoch, order=np.arange(N), starts=np.array([0, 2, N]), n_rounds=2,
+        n_threads=1, reports=zeros(2, 4), thread=0,
+    ),
+    "stretch": Call(
+        lambda: _core.stretch_codes, lifted=lifted, squared_norms=np.ones(N), part_of=flags(N),
+        stretches=np.ones((2, M)), begin=1, end=3, gate=zeros(N, K), norms=zeros(N),
+    ),
     "sgd": Call(
         lambda: sgd, lifted=lifted, target=ints(N), costs=np.ones(N),
         loss=lambda: _core.Loss.squared_hinge, crammer_singer=False, weights=zeros(M, C, D + 1),
@@ -394,6 +422,8 @@ MADE = {
     "state": _core.DualStateFloat64,
     "joint state": _core.DualStateFloat64,
     "tree scores": bool,
+    "parts memory": _core.PartsMemoryFloat64,
+    "parts epoch": bool,
     "gate": _core.MovingGateFloat64,
     "anchor epoch": bool,
     "joint anchor epoch": bool,

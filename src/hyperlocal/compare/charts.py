@@ -1,55 +1,31 @@
-"""The pictures of the page, as SVG text: error against prediction time, and decision regions."""
+"""Pictures of the page, as SVG text: error against prediction time, and calibration."""
 
 from __future__ import annotations
 
-import colorsys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from math import ceil, floor, log10
-from typing import Any
 
 import numpy as np
-from sklearn.decomposition import PCA
+from sklearn.calibration import calibration_curve
 
-from ..datasets import is_sparse
 from .experiment import Experiment
 from .metrics import METRICS
-from .png import data_url
 from .run import Outcome, Row
 
-GRID_WIDTH, GRID_HEIGHT = 120, 90  # pixels of the decision regions
-POINTS_SHOWN = 250
-ROWS_FOR_AXES = 5_000
-MAX_NUMBERS = 2**24  # of rows that are made dense to draw a picture
-REGION_ALPHA = 90
 LABEL_RADIUS = 10  # of the numbers beside the points
-# Most people can tell these apart, on white and on black; from Okabe and Ito, without black.
-COLORS = [
-    (0, 114, 178), (230, 159, 0), (0, 158, 115), (204, 121, 167), (213, 94, 0), (86, 180, 233),
-    (240, 228, 66), (120, 94, 240), (150, 150, 150), (148, 80, 40),
-]  # fmt: skip
-
-
-def class_colors(n_classes: int) -> list[tuple[int, int, int]]:
-    """A color for each class; more than ten go round the circle of hues."""
-    if n_classes <= len(COLORS):
-        return COLORS[:n_classes]
-    hues = (colorsys.hls_to_rgb(j / n_classes, 0.55, 0.65) for j in range(n_classes))
-    return [(round(255 * r), round(255 * g), round(255 * b)) for r, g, b in hues]
-
-
-def css_color(color: tuple[int, int, int]) -> str:
-    """A color as style sheets write it."""
-    return "#{:02x}{:02x}{:02x}".format(*color)
 
 
 # Error against time -------------------------------------------------------------------------------
 
 
 def errors_of(rows: Sequence[Row], metric: str) -> dict[int, float]:
-    """What is drawn of each measured row, by its number; lower is better."""
-    found = {j: getattr(row, metric) for j, row in enumerate(rows)}
+    """What is drawn of each measured row, by its number; lower is better.
+
+    The majority class is not among them: as the fastest method it would always be on the front.
+    """
+    found = {j: getattr(row, metric) for j, row in enumerate(rows) if row.key != "majority"}
     return {j: METRICS[metric].error(value) for j, value in found.items() if value is not None}
 
 
@@ -73,7 +49,7 @@ class _Axes:
     name: str = "test error, %"  #: of the errors
 
     width, height = 480, 340
-    left, right, top, bottom = 52, 20, 16, 48
+    left, right, top, bottom = 66, 20, 16, 48
 
     def at(self, power: float, error: float) -> tuple[float, float]:
         """Where a point stands in the picture."""
@@ -168,7 +144,7 @@ def _place_labels(
 
 def _nice_ticks(smallest: float, largest: float) -> list[float]:
     """Round steps from below the smallest value, but not below zero, to above the largest."""
-    span = max(largest - smallest, 0.02 * largest, 0.01)
+    span = max(largest - smallest, 0.2 * largest, 0.01)
     power = 10.0 ** floor(log10(span))
     step = next(s * power for s in (0.2, 0.25, 0.5, 1, 2) if 6 * s * power >= 1.1 * span)
     first = max(floor((smallest - 0.05 * span) / step), 0)
@@ -176,75 +152,47 @@ def _nice_ticks(smallest: float, largest: float) -> list[float]:
     return [round(j * step, 9) for j in range(first, max(last, first + 1) + 1)]
 
 
-# Decision regions ---------------------------------------------------------------------------------
+# Calibration --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Plane:
-    """The first two principal components of the training rows, and some test rows on them."""
-
-    grid: np.ndarray  #: rows of the plane, one for each pixel, line by line from the top
-    points: np.ndarray  #: places of the test rows in the picture, between 0 and 1
-    shown: np.ndarray  #: numbers of those test rows
-    variance: tuple[float, float]  #: parts of the variance along the two axes
-
-
-def find_plane(experiment: Experiment, seed: int) -> Plane | None:
-    """The plane of the pictures; None if there is none or the rows are too wide for it."""
-    n_features = experiment.X_train.shape[1]
-    n_grid = GRID_WIDTH * GRID_HEIGHT
-    if n_features < 2 or n_features * n_grid > MAX_NUMBERS or experiment.X_train.shape[0] < 3:
-        return None
-    rng = np.random.default_rng(seed)
-    train = _some_rows(experiment.X_train, min(ROWS_FOR_AXES, MAX_NUMBERS // n_features), rng)[0]
-    test, shown = _some_rows(experiment.X_test, POINTS_SHOWN, rng)
-    pca = PCA(2, svd_solver="full" if n_features < 500 else "randomized", random_state=seed)
-    pca.fit(train)
-    places = pca.transform(test)
-    low, high = places.min(axis=0), places.max(axis=0)
-    margin = 0.06 * np.maximum(high - low, 1e-9)
-    low, high = low - margin, high + margin
-    across, down = np.meshgrid(
-        low[0] + (high[0] - low[0]) * (np.arange(GRID_WIDTH) + 0.5) / GRID_WIDTH,
-        high[1] - (high[1] - low[1]) * (np.arange(GRID_HEIGHT) + 0.5) / GRID_HEIGHT,
-    )
-    grid = pca.inverse_transform(np.column_stack([across.ravel(), down.ravel()]))
-    points = (places - low) / (high - low)
-    points[:, 1] = 1 - points[:, 1]
-    first, second = pca.explained_variance_ratio_
-    return Plane(grid.astype(train.dtype), points, shown, (float(first), float(second)))
-
-
-def _some_rows(X: Any, most: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    chosen = np.arange(X.shape[0])
-    if len(chosen) > most:
-        chosen = np.sort(rng.choice(len(chosen), most, replace=False))
-    rows = X[chosen]
-    return (rows.toarray() if is_sparse(rows) else rows), chosen
-
-
-def boundary_chart(
-    number: int, outcome: Outcome, experiment: Experiment, plane: Plane, classes: np.ndarray
-) -> str:
-    """Predictions on the plane, and test rows projected to it; wrong ones have a ring."""
-    if outcome.predicted is None:
+def calibration_chart(outcome: Outcome, experiment: Experiment) -> str:
+    """How often what has a probability is true: the positive class of two, else the predicted."""
+    P = outcome.probabilities
+    if P is None or outcome.predicted is None:
         return ""
-    width, height = 480, 360
-    colors = class_colors(len(classes))
-    regions = np.searchsorted(classes, outcome.model.predict(plane.grid))
-    picture = data_url(regions.reshape(GRID_HEIGHT, GRID_WIDTH), colors, REGION_ALPHA)
-    right = outcome.predicted == experiment.y_test
-    lines = [
-        f'<svg viewBox="0 0 {width} {height}" role="img" aria-labelledby="plane-{number}">',
-        f'<title id="plane-{number}">Decision regions of {escape(outcome.row.method)} on the plane '
-        f"of the first two principal components, with {len(plane.shown)} test rows.</title>",
-        f'<image href="{picture}" width="{width}" height="{height}" preserveAspectRatio="none"/>',
-    ]
-    for place, row in zip(plane.points, plane.shown, strict=True):
-        color = css_color(colors[int(np.searchsorted(classes, experiment.y_test[row]))])
-        kind = "" if right[row] else ' class="wrong"'
-        lines.append(
-            f'<circle{kind} cx="{width * place[0]:.1f}" cy="{height * place[1]:.1f}" '
-            f'r="{3.5 if right[row] else 5}" fill="{color}"/>'
-        )
-    return "\n".join([*lines, "</svg>"])
+    classes = outcome.model.classes_
+    if len(classes) == 2:
+        what = f"class {experiment.positive}"
+        p = P[:, int(np.flatnonzero(classes == experiment.positive)[0])]
+        truth = experiment.y_test == experiment.positive
+    else:
+        what, p = "the predicted class", P.max(axis=1)
+        truth = experiment.y_test == outcome.predicted
+    shares, means = calibration_curve(truth, np.clip(p, 0, 1), n_bins=10, strategy="quantile")
+    side, left, bottom = 300, 46, 40
+    size = side - left - 14
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        return left + x * size, side - bottom - y * size
+
+    corners = [place(*pair) for pair in zip(means, shares, strict=True)]
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
+    (x0, y0), (x1, y1) = place(0, 0), place(1, 1)
+    marks = "".join(
+        _text("tick", place(t, 0)[0], y0 + 16, f"{t:g}")
+        + _text("tick", x0 - 6, place(0, t)[1] + 4, f"{t:g}", anchor="end")
+        for t in (0, 0.5, 1)
+    )
+    number = escape(outcome.row.key or outcome.row.method)
+    return (
+        f'<svg class="calibration" viewBox="0 0 {side} {side}" role="img" '
+        f'aria-labelledby="calibration-{number}"><title id="calibration-{number}">Share of rows of '
+        f"{escape(what)} against its predicted probability, in ten groups of equally many rows."
+        f'</title><path class="grid" d="M{x0} {y0}H{x1}V{y1}H{x0}Z"/>'
+        f'<path class="grid" d="M{x0} {y0}L{x1} {y1}"/>{marks}'
+        f'<polyline class="curve" points="{line}"/>'
+        + "".join(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="4"/>' for x, y in corners)
+        + _text("axis", (x0 + x1) / 2, side - 6, f"probability of {escape(what)}")
+        + f'<text class="axis" transform="translate(13 {(y0 + y1) / 2:.0f}) rotate(-90)" '
+        'text-anchor="middle">share of rows</text></svg>'
+    )

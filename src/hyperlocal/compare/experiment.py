@@ -56,6 +56,19 @@ class Experiment:
     positive: Any = None
 
     @property
+    def center(self) -> np.ndarray:
+        """What the encoder subtracts from each feature."""
+        for name in ("center_", "mean_"):
+            if hasattr(self.encoder, name):
+                return np.asarray(getattr(self.encoder, name))
+        return np.zeros(self.X_train.shape[1])
+
+    @property
+    def scale(self) -> np.ndarray:
+        """What it divides each feature by."""
+        return np.asarray(self.encoder.scale_)
+
+    @property
     def summary(self) -> str:
         """The size of the data in words."""
         kind = "sparse " if is_sparse(self.X_train) else ""

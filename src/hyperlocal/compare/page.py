@@ -14,19 +14,11 @@ from sklearn.metrics import confusion_matrix
 
 from ..datasets.dataset import take_rows
 from ..model.multiclass import as_columns, margins_over_rival
-from .charts import (
-    Plane,
-    boundary_chart,
-    class_colors,
-    css_color,
-    errors_of,
-    find_plane,
-    pareto_chart,
-    pareto_front,
-)
+from .charts import calibration_chart, errors_of, pareto_chart, pareto_front
 from .experiment import Experiment
 from .explaining import RowExplanation, explain_row
 from .metrics import METRICS
+from .regions import Plane, boundary_chart, class_colors, css_color, find_plane
 from .run import Outcome, Row, rows_for
 from .table import formatted, headings
 
@@ -89,7 +81,7 @@ def render_page(
     """
     rows = [outcome.row for outcome in outcomes]
     classes = np.unique(np.concatenate([experiment.y_train, experiment.y_test]))
-    plane = find_plane(experiment, seed)
+    plane = find_plane(experiment, outcomes, seed)
     best = min(errors_of(rows, metric).items(), key=lambda pair: pair[1], default=(0, 0))[0]
     sections = (
         _model_section(j, outcome, experiment, plane, classes)
@@ -106,6 +98,7 @@ def render_page(
         table=methods_table(rows, metric),
         metric=escape(METRICS[metric].heading),
         pareto=pareto_chart(rows, metric),
+        majority=escape(_majority(rows, metric)),
         sections="\n".join(sections),
     )
 
@@ -121,21 +114,35 @@ def _model_section(
     if plane is None:
         regions = "<p>Not drawn: rows of one feature, or too wide for a picture.</p>"
     else:
-        first, second = plane.variance
         regions = (
             f"<figure>{boundary_chart(number, outcome, experiment, plane, classes)}<figcaption>"
-            f"What the model predicts on the plane of the first two principal components "
-            f"({first:.0%} and {second:.0%} of the variance). Test rows are projected to it; those "
-            f"that the model gets wrong have a ring.</figcaption>{legend(classes)}</figure>"
+            f"{escape(plane.caption)}</figcaption>{legend(classes)}</figure>"
+        )
+    curve = calibration_chart(outcome, experiment)
+    if curve:
+        curve = (
+            f"<h3>Calibration</h3><figure>{curve}<figcaption>On the diagonal, rows with a "
+            "probability of 0.7 are right seven times in ten.</figcaption></figure>"
         )
     return (
         f'<section class="model" id="model-{number}" tabindex="-1" '
         f'aria-labelledby="name-{number}">\n<h2 id="name-{number}">{name}</h2>\n'
         f'<div class="columns"><div><h3>Decision regions</h3>{regions}</div>\n'
-        f"<div><h3>Confusion</h3>{confusion(outcome, experiment, classes)}</div></div>\n"
+        f"<div><h3>Confusion</h3>{confusion(outcome, experiment, classes)}{curve}</div></div>\n"
         f'<h3>Explanations</h3><div class="columns">{explanations(outcome, experiment)}</div>\n'
         "</section>"
     )
+
+
+def _majority(rows: Sequence[Row], metric: str) -> str:
+    """What always predicting the most frequent class gives, in words."""
+    for row in rows:
+        if row.key == "majority" and getattr(row, metric) is not None:
+            figure = METRICS[metric].text(getattr(row, metric))
+            return (
+                f"Always predicting the most frequent class has {METRICS[metric].heading} {figure}."
+            )
+    return ""
 
 
 def notes_of(experiment: Experiment) -> str:
@@ -156,7 +163,10 @@ def methods_table(rows: Sequence[Row], metric: str = "accuracy") -> str:
     metrics = [name for name in METRICS if any(getattr(row, name) is not None for row in rows)]
     metrics = list(dict.fromkeys([metric, *metrics]))
     errors = errors_of(rows, metric)
-    heads = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in headings(metrics))
+    has_notes = any(row.note for row in rows)
+    *names, last = headings(metrics)
+    heads = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in names)
+    heads += f'<th scope="col" class="note">{last}</th>' if has_notes else ""
     lines = [f'<thead><tr><th scope="col">no.</th>{heads}</tr></thead>', "<tbody>"]
     for j, row in enumerate(rows):
         name, *figures, note = (escape(text) for text in formatted(row, metrics))
@@ -169,7 +179,7 @@ def methods_table(rows: Sequence[Row], metric: str = "accuracy") -> str:
         opening = f'<tr data-model="{j}">' if row.accuracy is not None else '<tr class="absent">'
         lines.append(
             f'{opening}<td>{j + 1}</td><th scope="row">{name}{mark}</th>{cells}'
-            f'<td class="note">{note}</td></tr>'
+            + (f'<td class="note">{note}</td></tr>' if has_notes else "</tr>")
         )
     return "\n".join([*lines, "</tbody>"])
 

@@ -26,12 +26,12 @@ from ..runtime.progress import EpochMonitor
 from ..runtime.threads import Workers
 from ..solvers import team
 from ..solvers.anchor_learning import AnchorSchedule
+from ..solvers.partitioning import group_anchors, shared_rows
 from ..solvers.result import SolverResult
 from ..solvers.training import Training
 from .collections import is_lazy, row_parts
 from .connection import connected, wait_for_workers
 from .lazy import accuracy, apply_lazily
-from .partitioning import group_anchors, shared_rows
 from .remote_team import RemoteTeam
 from .shuffle import Shuffle, pooled
 from .tasks import PartFacts, Plan

@@ -25,9 +25,9 @@ from ..model.problem import Problem
 from ..runtime.threads import Workers
 from ..solvers.anchor_learning import AnchorSchedule, RecodedRows, moved_anchors
 from ..solvers.member import Member
+from ..solvers.partitioning import assign_rows
 from ..solvers.team import Order, Proposal
 from ..solvers.training import Training
-from .partitioning import assign_rows
 
 _Key = tuple[str, int]
 

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+# Products of two numbers of this size, and of their inverses, are finite and not zero.
+LARGEST_NUMBER = 1e100
+
 
 def check_choice(name: str, value: Any, choices: Iterable[Any]) -> None:
     """Raise a ValueError that names the argument unless ``value`` is one of ``choices``."""
@@ -33,6 +36,11 @@ def check_number(
     in_range = number >= above if inclusive else number > above
     if not (in_range and np.isfinite(number)):
         raise ValueError(f"{name} must be {word} {bound}, not {value!r}.")
+    if number and not 1 / LARGEST_NUMBER <= abs(number) <= LARGEST_NUMBER:
+        raise ValueError(
+            f"{name} must be between {1 / LARGEST_NUMBER:g} and {LARGEST_NUMBER:g} in size, not "
+            f"{value!r}: its products would overflow, or vanish."
+        )
 
 
 def check_auto(name: str, value: Any, **bounds: Any) -> None:

@@ -23,8 +23,8 @@ PENALTIES_NEED_SCALES = (
     "the solver takes many more epochs"
 )
 ROWS_TO_CHECK = 10_000
-# Costs of rows and their products with losses must be finite in float32.
-LARGEST_WEIGHT = 1e30
+# Products of weights with C and with squared norms of rows must be finite in float32.
+LARGEST_WEIGHT = 1e15
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool, values: bool = True) -> Any:
@@ -36,7 +36,7 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, values: bool = True) -> A
     rules = {**_array_rules(), "ensure_all_finite": values}
     X = canonical(validate_data(estimator, well_formed(X), reset=reset, **rules))
     if values:
-        _check_magnitude(X)
+        _check_magnitude(X, fitted_to=reset)
     return X
 
 
@@ -83,7 +83,7 @@ def check_block(
 def _check_rows_and_labels(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
     X, y = validate_data(estimator, well_formed(X), y, reset=reset, **_array_rules())
     X = canonical(X)
-    _check_magnitude(X)
+    _check_magnitude(X, fitted_to=reset)
     _check_labels(y)
     return X, y
 
@@ -95,7 +95,7 @@ def check_valued_rows(
     X = well_formed(X)
     X, y = validate_data(estimator, X, y, reset=reset, y_numeric=True, **_array_rules())
     X = canonical(X)
-    _check_magnitude(X)
+    _check_magnitude(X, fitted_to=reset)
     X, y, weights, origin = _without_weightless(X, y, check_sample_weight(sample_weight, len(y)))
     values, target = np.unique(y.astype(X.dtype, copy=False), return_inverse=True)
     return LabelledRows(X, target.astype(np.int32), values, weights, origin)
@@ -148,15 +148,21 @@ def _array_rules() -> dict[str, Any]:
     }
 
 
-def _check_magnitude(X: Any) -> None:
-    """Raise where products of features overflow: norms would be infinite, scores NaN."""
-    with np.errstate(over="ignore"):
+def _check_magnitude(X: Any, *, fitted_to: bool = False) -> None:
+    """Raise where products of features overflow, or all of them vanish in rows to fit to."""
+    limits = np.finfo(X.dtype)
+    with np.errstate(over="ignore", under="ignore"):
         largest = float(row_norms(X, squared=True).max())
-    if largest >= math.sqrt(np.finfo(X.dtype).max):
-        raise ValueError(
-            f"X holds rows of norm {math.sqrt(largest):.0e}; their products overflow in {X.dtype}. "
-            "Scale the features first, for instance with make_pipeline(StandardScaler(), ...)."
-        )
+    if largest >= math.sqrt(limits.max):
+        size, problem = math.sqrt(largest), "their products overflow"
+    elif fitted_to and largest < limits.tiny and (size := float(abs(X).max())) > 0:
+        problem = "all products vanish"
+    else:
+        return
+    raise ValueError(
+        f"X holds rows of norm {size:.0e}; {problem} in {X.dtype}. Scale the features first, for "
+        "instance with make_pipeline(StandardScaler(), ...)."
+    )
 
 
 def check_sample_weight(sample_weight: Any, n_rows: int, *, all_rows: bool = True) -> np.ndarray:

@@ -7,7 +7,6 @@ scores and the linear model at a row. These classes turn it into scikit-learn's 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data.arguments import check_n_jobs, check_number
 from ..data.checks import check_rows
-from ..model.explaining import ExplainedModel, as_rows, explain_rows, input_names
-from ..model.explanation import Explanation, Explanations, LocalRows
+from ..model.explaining import ExplainedModel
 from ..model.local_model import LocalModel
 from ..model.multiclass import as_decisions, predicted_codes
 from ..runtime.stamp import stamped
@@ -28,7 +26,7 @@ from ..solvers.result import SolverResult
 
 @stamped
 class LocalClassifier(ClassifierMixin, BaseEstimator):
-    """Predictions and explanations from a fitted ``model_``."""
+    """Predictions from a fitted ``model_``."""
 
     model_: Any
     classes_: np.ndarray
@@ -59,79 +57,6 @@ class LocalClassifier(ClassifierMixin, BaseEstimator):
         """Predicted class labels of rows."""
         codes = predicted_codes(self._row_scores(X))
         return self.classes_[codes]
-
-    def local_coef(self, X: Any) -> np.ndarray:
-        """The exact weight vector at each row: ``local_coef(x)·x + local_intercept(x) = f(x)``.
-
-        In the input's features for the identity and quadratic maps, else in the mapped features.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_columns, n_features)
-            One column per class, or one column for two classes.
-        """
-        return np.concatenate([block.coef for block in self.local_rows(X)])
-
-    def local_intercept(self, X: Any) -> np.ndarray:
-        """The exact intercept at each row, ``(n_rows, n_columns)``; see :meth:`local_coef`."""
-        return np.concatenate([block.intercept for block in self.local_rows(X)])
-
-    def local_rows(self, X: Any) -> Iterator[LocalRows]:
-        """The linear model at each row and the values that it weights, in blocks of rows.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_rows, n_features)
-
-        Yields
-        ------
-        LocalRows
-        """
-        X = self._checked_rows(X)
-        with Workers(self.n_jobs) as workers:
-            yield from self._explained_model().local_rows(X, workers)
-
-    def explain(self, X: Any) -> Explanation | Explanations:
-        """The contribution of each feature to the scores of rows, and where predictions change.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_features,), or {array-like, CSR} of shape (n_rows, n_features)
-            One row or several; also a row of a DataFrame.
-
-        Returns
-        -------
-        Explanation, or Explanations for several rows
-            ``print`` shows it as text. Contributions and intercept sum to the score.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from hyperlocal.linear import SDCASVC
-        >>> X, y = load_iris(return_X_y=True, as_frame=True)
-        >>> model = SDCASVC(random_state=0).fit(X, y == 0)
-        >>> print(model.explain(X.iloc[60]))  # doctest: +ELLIPSIS
-        predicted False; score of True:
-          petal length (cm) -3.6...
-          sepal length (cm) +1.5...
-          sepal width (cm)  +0.8...
-          petal width (cm)  -0.6...
-          intercept         +0.1...
-          score             -1.7...
-          anchors: 0 (1.00)
-          margin: 1.7... over True
-          True at distance 1.29: petal length (cm) -1.02, petal width (cm) ...
-        """
-        X, index = as_rows(X)
-        X = self._checked_rows(X)
-        names, model = input_names(self), self._explained_model()
-        with Workers(self.n_jobs) as workers:
-            found = explain_rows(model, X, self.classes_, names, workers)
-        return found[0] if len(found) == 1 else Explanations(found, index)
 
     def _row_scores(self, X: Any) -> np.ndarray:
         """Scores of rows, ``(n_rows, n_columns)``."""

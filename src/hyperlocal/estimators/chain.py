@@ -29,6 +29,7 @@ from ..solvers.result import SolverResult
 from ..solvers.sgd import SgdState
 from ..solvers.training import SOLVERS, Training
 from .base import ChainAttributes, LocalClassifier
+from .explained import ExplainMixin
 from .probabilities import ProbabilityMixin
 from .streaming import fit_to_stream
 
@@ -94,7 +95,9 @@ def _solver_is_sgd(estimator: Any) -> bool:
     return True
 
 
-class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, LocalClassifier):
+class ChainClassifier(
+    CallbackSupportMixin, ProbabilityMixin, ChainAttributes, LocalClassifier, ExplainMixin
+):
     """Base of the classifiers ``f_c(x) = Σ_j γ_j(x) (w_jc · φ(x) + b_jc)``."""
 
     _last: LastFit
@@ -141,6 +144,7 @@ class ChainClassifier(CallbackSupportMixin, ProbabilityMixin, ChainAttributes, L
             chain, result = self._train(chain, call, last)
         self._online = None
         self._keep(chain, training, result, data.classes, data.X.shape[0], data.total_weight)
+        self._keep_background(data)
         return self
 
     def _fit_stream(self, stream: Iterable[Any], classes: Any, block_rows: Any, folder: Any) -> Any:

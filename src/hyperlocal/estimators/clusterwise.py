@@ -17,11 +17,12 @@ from ..runtime.threads import Workers
 from ..solvers.result import given_support
 from .base import ChainAttributes, LocalClassifier
 from .cluster_training import ClusterFit, ClusterTraining
+from .explained import ExplainMixin
 from .probabilities import ProbabilityMixin
 
 
 class ClusterwiseClassifier(
-    CallbackSupportMixin, ProbabilityMixin, ChainAttributes, LocalClassifier
+    CallbackSupportMixin, ProbabilityMixin, ChainAttributes, LocalClassifier, ExplainMixin
 ):
     """Base of classifiers with a model per cluster; a subclass says how they are trained.
 
@@ -60,6 +61,7 @@ class ClusterwiseClassifier(
         ):
             found = self._train(data, rng, workers, monitor)
         self.model_ = found.model
+        self._keep_background(data)
         self.classes_ = data.classes
         self.C_ = found.training.C
         self.support_, self.dual_coef_ = given_support(found.dual_coef, data)

@@ -5,19 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.checks import check_rows
 from ..kernels import NEEDS_HISTOGRAMS, Kernel
+from ..model.expansion import ExpansionModel
 from ..model.multiclass import as_decisions, predicted_codes
 from ..runtime.stamp import stamped
 from ..runtime.threads import Workers
 from ..solvers.kernel_pegasos import expansion_scores
+from .explained import ExplainMixin
 
 
 @stamped
-class KernelExpansionClassifier(ClassifierMixin, BaseEstimator):
+class KernelExpansionClassifier(ClassifierMixin, BaseEstimator, ExplainMixin):
     """Base of classifiers with ``f_c(x) = Σ_j dual_coef_cj k(x, x_j) + intercept_c``."""
 
     _kernel: Kernel
@@ -41,8 +44,7 @@ class KernelExpansionClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
         """
-        check_is_fitted(self, "classes_")
-        X = check_rows(self, X, reset=False).astype(self.dual_coef_.dtype, copy=False)
+        X = self._checked_rows(X)
         with Workers(self.n_jobs) as workers:
             scores = expansion_scores(self._values, X, self.dual_coef_, self.intercept_, workers)
         return as_decisions(scores)
@@ -51,6 +53,23 @@ class KernelExpansionClassifier(ClassifierMixin, BaseEstimator):
         """Predicted class labels of rows."""
         codes = predicted_codes(self.decision_function(X))
         return self.classes_[codes]
+
+    def _explained_model(self) -> ExpansionModel:
+        if self._is_precomputed:
+            raise ValueError(
+                "kernel='precomputed' does not know the features, so that none of them can be "
+                "explained; give the kernel by name or as a function."
+            )
+        support = self.support_vectors_
+        support = support.toarray() if sp.issparse(support) else support
+        return ExpansionModel(
+            self._kernel, support.astype(np.float64), self.dual_coef_.T.astype(np.float64),
+            self.intercept_,
+        )  # fmt: skip
+
+    def _checked_rows(self, X: Any) -> Any:
+        check_is_fitted(self, "classes_")
+        return check_rows(self, X, reset=False).astype(self.dual_coef_.dtype, copy=False)
 
     @property
     def dual_objective_(self) -> float:

@@ -177,6 +177,8 @@ default="rbf"
         self._kernel, self.gamma_, self.penalty_ = kernel, kernel.gamma, penalty
         self.n_samples_fit_ = data.X.shape[0] if data.origin is None else len(data.origin.row)
         self._take(result, data)
+        if not self._is_precomputed:
+            self._keep_background(data)
         return self
 
     def _check_arguments(self) -> None:

@@ -24,6 +24,7 @@ from ..runtime.threads import Workers
 from ..solvers.latent import LatentResult
 from ..solvers.trees import TreeResult
 from .base import LocalClassifier
+from .explained import ExplainMixin
 
 # A trial of settings has so many times fewer epochs: enough to rank them.
 SHORTER_TRIALS = 2
@@ -48,7 +49,7 @@ class GateSettings:
 Settings = TypeVar("Settings", bound=GateSettings)
 
 
-class LearnedGateClassifier(CallbackSupportMixin, LocalClassifier, Generic[Settings]):
+class LearnedGateClassifier(CallbackSupportMixin, LocalClassifier, ExplainMixin, Generic[Settings]):
     """Base of the classifiers whose gate is learned with the weights.
 
     A subclass gives its settings, those to try, and trains.
@@ -83,6 +84,7 @@ class LearnedGateClassifier(CallbackSupportMixin, LocalClassifier, Generic[Setti
             with EpochMonitor(self, self.max_iter, self.verbose) as monitor:
                 model, result = self._train(data, settings, self.max_iter, rng, workers, monitor)
         self.model_ = model
+        self._keep_background(data)
         self.classes_ = data.classes
         self.n_iter_ = result.n_iter
         self.objective_ = result.objective

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,13 +20,14 @@ from ..selection.outcomes import Outcome, best_outcome, results_table
 from ..selection.plan import SEARCHES, SearchPlan
 from ..solvers.training import Training
 from .base import ChainAttributes, LocalClassifier
+from .explained import ExplainMixin
 from .locally_linear import LocallyLinearSVC
 from .probabilities import ProbabilityMixin
 from .relevance import RelevanceScaler
 
 
 @dataclass(eq=False, repr=False)
-class LocallyLinearSVCCV(ProbabilityMixin, ChainAttributes, LocalClassifier):
+class LocallyLinearSVCCV(ProbabilityMixin, ChainAttributes, LocalClassifier, ExplainMixin):
     """:class:`LocallyLinearSVC` that chooses its own settings by cross-validation.
 
     Combinations of ``n_anchors``, ``feature_map`` and ``C`` are evaluated on shuffled folds. The
@@ -204,6 +205,8 @@ class_weight, n_jobs, random_state
         self.model_ = model.model_
         if isinstance(scaler, RelevanceScaler):
             self.model_ = self.model_.after(scaler.input_map())
+        has_scales = isinstance(scaler, RelevanceScaler)
+        self._keep_background(data if has_scales else replace(data, X=X))
 
     def _checked_rows(self, X: Any) -> Any:
         X = super()._checked_rows(X)

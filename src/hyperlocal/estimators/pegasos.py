@@ -21,12 +21,15 @@ from ..runtime.progress import with_callbacks
 from ..runtime.threads import Workers
 from ..solvers.pegasos import PegasosProblem
 from .base import LinearAttributes, LocalClassifier
+from .explained import ExplainMixin
 from .pegasos_base import PegasosEstimator, PegasosRun, PegasosTraining
 from .probabilities import ProbabilityMixin, scaled_to_one
 
 
 @dataclass(eq=False, repr=False)
-class PegasosSVC(PegasosEstimator, ProbabilityMixin, LinearAttributes, LocalClassifier):
+class PegasosSVC(
+    PegasosEstimator, ProbabilityMixin, LinearAttributes, LocalClassifier, ExplainMixin
+):
     """Linear support vector classifier, trained by Pegasos.
 
     Minimizes ``λ/2‖w‖² + (1/N) Σ_i ℓ_i``, ``λ = 1/(CN)``, by steps of length ``1/(λt)`` against the
@@ -147,7 +150,9 @@ class PegasosSVC(PegasosEstimator, ProbabilityMixin, LinearAttributes, LocalClas
         training = self._checked_arguments()
         data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
         warn_about_scales(data.X, PENALTIES_NEED_SCALES)
-        self._solve(merge_equal_rows(data), training)
+        data = merge_equal_rows(data)
+        self._solve(data, training)
+        self._keep_background(data)
         self.classes_ = data.classes
         return self
 

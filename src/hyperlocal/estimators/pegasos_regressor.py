@@ -16,12 +16,13 @@ from ..runtime.progress import with_callbacks
 from ..runtime.stamp import stamped
 from ..runtime.threads import Workers
 from ..solvers.pegasos import PegasosProblem
+from .explained import ExplainMixin
 from .pegasos_base import PegasosEstimator, PegasosRun, PegasosTraining
 
 
 @dataclass(eq=False, repr=False)
 @stamped
-class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator):
+class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator, ExplainMixin):
     """Linear support vector regression, trained by Pegasos.
 
     Minimizes ``λ/2‖w‖² + (1/N) Σ_i max(0, |y_i − w·x_i − b| − ε)``, ``λ = 1/(CN)``: residuals up to
@@ -101,7 +102,9 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator):
         training = self._checked_arguments()
         data = check_valued_rows(self, X, y, sample_weight)
         warn_about_scales(data.X, PENALTIES_NEED_SCALES)
-        self._solve(merge_equal_rows(data), training)
+        data = merge_equal_rows(data)
+        self._solve(data, training)
+        self._keep_background(data)
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> PegasosRegressor:
@@ -121,8 +124,7 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Predicted values of rows."""
-        check_is_fitted(self)
-        X = check_rows(self, X, reset=False).astype(self.model_.dtype, copy=False)
+        X = self._checked_rows(X)
         with Workers(self.n_jobs) as workers:
             return self.model_.scores(X, workers)[:, 0]
 
@@ -135,6 +137,10 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator):
     def intercept_(self) -> float:
         """The intercept."""
         return float(self.model_.intercept[0, 0])
+
+    def _checked_rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return check_rows(self, X, reset=False).astype(self.model_.dtype, copy=False)
 
     def _checked_arguments(self) -> PegasosTraining:
         training = PegasosTraining.of(self)

@@ -17,11 +17,14 @@ from ..runtime.threads import Workers
 from ..solvers.result import support_vectors
 from ..solvers.training import Training
 from .base import LinearAttributes, LocalClassifier
+from .explained import ExplainMixin
 from .probabilities import ProbabilityMixin
 
 
 @dataclass(eq=False, repr=False)
-class SDCASVC(CallbackSupportMixin, ProbabilityMixin, LinearAttributes, LocalClassifier):
+class SDCASVC(
+    CallbackSupportMixin, ProbabilityMixin, LinearAttributes, LocalClassifier, ExplainMixin
+):
     """Linear support vector classifier, trained by stochastic dual coordinate ascent.
 
     Solves the dual of ``min ½‖w‖² + C Σ_i s_i ℓ_i``, one variable after the other in random order,
@@ -146,6 +149,7 @@ class SDCASVC(CallbackSupportMixin, ProbabilityMixin, LinearAttributes, LocalCla
             result = training.solve(problem, rng, monitor, alpha=alpha)
         self.model_ = chain.trained(joined_columns(result.weights, len(data.classes)))
         self.classes_ = data.classes
+        self._keep_background(data)
         self._alpha = result.alpha if self.warm_start else None
         self.n_samples_fit_ = data.n_given
         self.support_, self.dual_coef_ = support_vectors(problem, result, data)

@@ -23,6 +23,7 @@ from ..maps.base import BiasOnlyMap, FeatureMap
 from ..maps.landmarks import LandmarkMap
 from ..maps.quadratic import QuadraticMap
 from ..maps.transformer import TransformerMap
+from ..model.background import Background
 from ..model.kernel_model import KernelModel
 from ..model.latent_model import LatentModel
 from ..model.local_model import Bias, LocalModel
@@ -40,7 +41,8 @@ _SHELVES = (hyperlocal, papers, linear, preprocessing)
 _PUBLIC = [getattr(shelf, name) for shelf in _SHELVES for name in shelf.__all__]
 _ESTIMATORS = [kind for kind in _PUBLIC if isinstance(kind, type)]
 _PARTS = [
-    AdditiveKernelMap, AnchorEpoch, Bias, BiasOnlyMap, BoundTerms, CachedSvms, CategoryEncoder,
+    AdditiveKernelMap, AnchorEpoch, Background, Bias, BiasOnlyMap, BoundTerms, CachedSvms,
+    CategoryEncoder,
     CellSearch, ClustererGate, CodeOn, ConstantGate, DannSvms, DateEncoder, ExactSearch,
     FeatureMap, Gate, Kernel, KernelModel, LabelledRows, LandmarkMap, LastFit, LatentModel,
     LocalModel, LocalSvms, NumberEncoder, OnlineState, PegasosRun, PegasosState, QuadraticMap,

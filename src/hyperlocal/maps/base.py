@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..data.rows import core_rows
 from ..runtime.threads import Workers
@@ -68,8 +69,61 @@ class FeatureMap:
         return coef
 
     def feature_names(self, names: np.ndarray) -> np.ndarray:
-        """Names of the features that explanations are about."""
+        """Names of the features that weights (``local_coef``) are of."""
         return names
+
+    # ---- along a line from a reference to a row ------------------------------------------------
+
+    @property
+    def attributes_input(self) -> bool:
+        """Whether contributions are of the input's features, not of the mapped ones."""
+        return self.explains_input
+
+    def inner_rows(self, X: Any) -> np.ndarray:
+        """The numbers of which φ(x) is a polynomial, dense, in double precision."""
+        stored = self.stored(X)
+        return (stored.toarray() if sp.issparse(stored) else stored).astype(np.float64)
+
+    def slopes(self, inner: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """Gradients of ``coef_jc · φ`` with respect to the inner numbers.
+
+        Parameters
+        ----------
+        inner : ndarray of shape (n_rows, e)
+        coef : ndarray of shape (n_models, n_columns, p)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_models, n_columns, e)
+            Or of one row, where the gradient is the same at all rows.
+        """
+        return coef[None]
+
+    def squared_lengths(self, inner_lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``‖φ‖²`` of squared lengths of inner numbers, and its derivative."""
+        return inner_lengths, np.ones_like(inner_lengths)
+
+    def path_weights(
+        self, weights: np.ndarray, X: np.ndarray, reference: np.ndarray, workers: Workers
+    ) -> np.ndarray:
+        """Weights on differences of inner numbers as weights on differences of features.
+
+        With ``w`` the weights given and ``v`` those returned,
+        ``w · (inner(x) − inner(reference)) = v · (x − reference)``.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_rows, n_columns, e)
+        X : ndarray of shape (n_rows, n_features)
+        reference : ndarray of shape (1, n_features)
+        workers : Workers
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_columns, n_features)
+            The weights given, where these are of the mapped features.
+        """
+        return weights
 
     def plain(self) -> list[Step]:
         """The map as plain steps, for export; a subclass states its own."""
@@ -104,6 +158,12 @@ class BiasOnlyMap(FeatureMap):
     def gradients(self, stored: Any, coef: np.ndarray) -> np.ndarray:
         """Zero."""
         return np.zeros((*coef.shape[:2], self.n_features_in), coef.dtype)
+
+    def path_weights(
+        self, weights: np.ndarray, X: np.ndarray, reference: np.ndarray, workers: Workers
+    ) -> np.ndarray:
+        """Zero."""
+        return np.zeros((*weights.shape[:2], self.n_features_in))
 
     def plain(self) -> list[Step]:
         """Rows of no features."""

@@ -14,6 +14,7 @@ from ..data.rows import FLOATS, take_rows
 from ..gates.anchors import choose_anchors
 from ..gates.gate import weighted_median
 from ..runtime.threads import Workers, row_blocks
+from .backwards import step_weights
 from .base import FeatureMap
 from .plain import Step, gaussian, product
 from .quadratic import principal_axes
@@ -162,6 +163,17 @@ class LandmarkMap(FeatureMap):
         With the RBF they stay weights on landmarks.
         """
         return (coef @ self.landmarks if self.explains_input else coef), 0
+
+    @property
+    def attributes_input(self) -> bool:
+        """True: Gaussians have path averages in closed form."""
+        return True
+
+    def path_weights(
+        self, weights: np.ndarray, X: np.ndarray, reference: np.ndarray, workers: Workers
+    ) -> np.ndarray:
+        """By the landmarks for linear projections, by path averages for Gaussian ones."""
+        return step_weights(self.plain()[0], weights, X, reference)
 
     def feature_names(self, names: np.ndarray) -> np.ndarray:
         """The input's, or the landmarks' with the RBF."""

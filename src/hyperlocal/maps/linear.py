@@ -107,6 +107,31 @@ class MappedInput(FeatureMap):
         """By the chain rule."""
         return self.before.pull_back(self.inner.gradients(stored, coef))
 
+    @property
+    def attributes_input(self) -> bool:
+        """Whether the inner map does."""
+        return self.inner.attributes_input
+
+    def inner_rows(self, X: Any) -> np.ndarray:
+        """Those of the inner map."""
+        return self.inner.inner_rows(self.before.transform(X))
+
+    def slopes(self, inner: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """Those of the inner map."""
+        return self.inner.slopes(inner, coef)
+
+    def squared_lengths(self, inner_lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Those of the inner map."""
+        return self.inner.squared_lengths(inner_lengths)
+
+    def path_weights(
+        self, weights: np.ndarray, X: np.ndarray, reference: np.ndarray, workers: Workers
+    ) -> np.ndarray:
+        """Weights on differences of mapped rows, and these on the rows as given."""
+        rows, start = self.before.transform(X), self.before.transform(reference)
+        local = self.inner.path_weights(weights, rows, start, workers)
+        return self.before.pull_back(local) if self.attributes_input else local
+
     def feature_names(self, names: np.ndarray) -> np.ndarray:
         """Those of the inner map."""
         return self.inner.feature_names(names)

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils.extmath import randomized_svd
 
 from ..data.rows import core_rows, quadratic_width, take_rows
+from ..runtime.threads import Workers
 from .base import FeatureMap
 from .plain import Step, product
 
@@ -112,6 +113,32 @@ class QuadraticMap(FeatureMap):
             local[..., i + 1 :] += half * rest * own[:, :, None]
             begin += n - i
         return local * self.scale
+
+    def inner_rows(self, X: Any) -> np.ndarray:
+        """The rows, or their principal components, times the scale."""
+        return super().inner_rows(X) * float(self.scale)
+
+    def slopes(self, inner: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """The linear weights plus twice the symmetric matrices of product weights times the row."""
+        width = inner.shape[1]
+        upper, lower = np.triu_indices(width)
+        matrix = np.zeros((*coef.shape[:2], width, width))
+        # An off-diagonal product has weight √2 M_ij: half of it for each of its two features.
+        matrix[..., upper, lower] = coef[..., width:] * np.where(upper == lower, 1, np.sqrt(0.5))
+        matrix[..., lower, upper] = matrix[..., upper, lower]
+        bent = inner @ matrix.reshape(-1, width).T
+        return 2 * bent.reshape(-1, *matrix.shape[:3]) + np.sqrt(2) * coef[..., :width]
+
+    def squared_lengths(self, inner_lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``(‖z‖² + 1)² − 1``."""
+        return (inner_lengths + 2) * inner_lengths, 2 * (inner_lengths + 1)
+
+    def path_weights(
+        self, weights: np.ndarray, X: np.ndarray, reference: np.ndarray, workers: Workers
+    ) -> np.ndarray:
+        """Weights on principal components are weights on the input."""
+        weights = weights * float(self.scale)
+        return weights if self.axes is None else weights @ self.axes
 
     def plain(self) -> list[Step]:
         """Principal components, if there are any, then products of pairs."""

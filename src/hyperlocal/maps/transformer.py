@@ -9,6 +9,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_array
 
 from ..data.rows import canonical, take_rows, well_formed
+from ..runtime.threads import Workers
+from .backwards import can_go_back, weights_before
 from .base import FeatureMap
 from .plain import Step, plain_steps
 
@@ -43,6 +45,19 @@ class TransformerMap(FeatureMap):
             return np.asarray(self.transformer.get_feature_names_out(names), dtype=object)
         except (AttributeError, NotImplementedError, ValueError):
             return np.array([f"φ{i}" for i in range(self._width)], dtype=object)
+
+    @property
+    def attributes_input(self) -> bool:
+        """Whether the transformer has a plain form that can be followed backwards."""
+        return can_go_back(self.transformer)
+
+    def path_weights(
+        self, weights: np.ndarray, X: np.ndarray, reference: np.ndarray, workers: Workers
+    ) -> np.ndarray:
+        """Through the transformer, where possible."""
+        if not self.attributes_input:
+            return weights
+        return weights_before(self.transformer, weights, X, reference)
 
     def plain(self) -> list[Step]:
         """The transformer's own plain form."""

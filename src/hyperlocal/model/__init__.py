@@ -3,7 +3,8 @@
 Lifted rows, losses and the optimization problem are here too: solvers take them from here.
 """
 
-from .explanation import BoundaryPoint, Explanation, Explanations
+from .explanation import BoundaryPoint, Explanation
+from .explanations import Explanations
 from .inspection import (
     MeanContributions,
     anchor_weights,

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Protocol
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, overload
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..maps.base import FeatureMap
-from ..runtime.threads import Workers
+from ..runtime.threads import Workers, row_blocks
+from .background import Background
 from .boundary import first_changes
 from .explanation import BoundaryPoint, Explanation, LocalRows
 from .multiclass import best_and_rival, margins_over_rival, predicted_codes
 
 # How far to search for the boundary, in multiples of the distance by the local linear model.
 REACH = 4.0
+NUMBERS_PER_EXPLANATION_BLOCK = 1 << 21
 
 
 class ExplainedModel(Protocol):
@@ -43,6 +46,11 @@ class ExplainedModel(Protocol):
     def local_rows(self, X: Any, workers: Workers) -> Iterator[LocalRows]:
         """The linear model at each row, in row blocks."""
 
+    def path_weights(
+        self, X: Any, references: np.ndarray, workers: Workers
+    ) -> Iterator[np.ndarray]:
+        """Gradients averaged on the way to rows, for one reference after the other."""
+
 
 def as_rows(X: Any) -> tuple[Any, Any]:
     """Rows of what may be one row, and their index if they have one.
@@ -68,60 +76,175 @@ def input_names(estimator: Any) -> np.ndarray:
     return getattr(estimator, "feature_names_in_", default)
 
 
-def explain_rows(
-    model: ExplainedModel, X: Any, classes: np.ndarray, names: np.ndarray, workers: Workers
-) -> list[Explanation]:
-    """Explanations of checked rows.
+@dataclass(frozen=True)
+class Contributions:
+    """Scores of rows as sums over features, relative to references.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_rows, n_columns, n_features)
+        What each feature adds.
+    references, remainders : ndarray of shape (n_rows, n_columns)
+        The mean score of the references, and what no feature adds.
+    scores : ndarray of shape (n_rows, n_columns)
+        ``references + values.sum(axis=2) + remainders``.
+    seen : ndarray of shape (n_rows, n_features)
+        The features.
+    """
+
+    values: np.ndarray
+    references: np.ndarray
+    remainders: np.ndarray
+    scores: np.ndarray
+    seen: np.ndarray
+
+
+def path_contributions(
+    model: ExplainedModel,
+    X: Any,
+    background: Background,
+    workers: Workers,
+    *,
+    numbers_per_block: int = NUMBERS_PER_EXPLANATION_BLOCK,
+) -> Contributions:
+    """Contributions of the features to the scores of checked rows.
 
     Parameters
     ----------
     model : ExplainedModel
     X : ndarray or CSR of shape (n_rows, n_features)
-    classes : ndarray of shape (n_classes,)
-    names : ndarray of shape (n_features,)
-        Names of the input's features.
+    background : Background
+        In the precision of the rows.
     workers : Workers
+    numbers_per_block : int
+        Rows are explained in blocks such that so many numbers are held at a time.
 
     Returns
     -------
-    list of Explanation
+    Contributions
     """
-    explanations: list[Explanation] = []
-    names = model.feature_map.feature_names(names)
-    for block in model.local_rows(X, workers):
-        begin = len(explanations)
-        rows = X[begin : begin + len(block.coef)]
-        explanations += _explain_block(model, rows, block, classes, names, workers)
-    return explanations
+    seen, starts = _seen(model, X), _seen(model, background.rows)
+    scores = model.scores(X, workers).astype(np.float64)
+    expected = background.weights @ model.scores(background.rows, workers).astype(np.float64)
+    values = np.zeros((X.shape[0], scores.shape[1], seen.shape[1]))
+    per_row = scores.shape[1] * seen.shape[1] * max(1, len(getattr(model, "weights", ())))
+
+    def fill(block: tuple[int, int]) -> None:
+        part = slice(*block)
+        averages = model.path_weights(X[part], background.rows, Workers(1))
+        for share, start, weights in zip(background.weights, starts, averages, strict=True):
+            values[part] += share * weights * (seen[part] - start)[:, None]
+
+    workers.map(fill, row_blocks(X.shape[0], max(1, numbers_per_block // max(1, per_row))))
+    references = np.broadcast_to(expected, scores.shape)
+    return Contributions(values, references, scores - expected - values.sum(axis=2), scores, seen)
 
 
-def _explain_block(
-    model: ExplainedModel,
-    X: Any,
-    block: LocalRows,
-    classes: np.ndarray,
-    names: np.ndarray,
-    workers: Workers,
-) -> Iterator[Explanation]:
-    contributions = block.contributions
-    scores = contributions.sum(axis=2) + block.intercept
-    best, rival = best_and_rival(scores)
-    points = _boundary_points(model, X, block.coef, scores, classes, workers)
-    for i, (anchors, weights, parts) in enumerate(block.active(best)):
-        yield Explanation(
-            prediction=classes[best[i]],
-            classes=classes[-scores.shape[1] :],
-            contributions=contributions[i],
-            intercepts=block.intercept[i],
-            scores=scores[i],
-            feature_names=names,
+def _seen(model: ExplainedModel, X: Any) -> np.ndarray:
+    """The features that contributions are of: the input's, or the mapped ones."""
+    seen = X if model.feature_map.attributes_input else model.feature_map.mapped(X)
+    return (seen.toarray() if sp.issparse(seen) else seen).astype(np.float64)
+
+
+class ExplainedRows(Sequence[Explanation]):
+    """Explanations of rows that are made when they are asked for.
+
+    Boundary points are searched for at the first request, for all rows at once.
+
+    Parameters
+    ----------
+    found : Contributions
+    classes : ndarray or None
+        All classes; None where the score is the prediction.
+    names : ndarray of shape (n_features,)
+    model : ExplainedModel or None
+        For active anchors and boundary points; None where there are none.
+    X : ndarray or CSR of shape (n_rows, n_features)
+        Rows as the model takes them.
+    predicted : ndarray of shape (n_rows,), optional
+        Predicted classes as indices, where they are not those of the largest scores.
+    """
+
+    def __init__(
+        self,
+        found: Contributions,
+        classes: np.ndarray | None,
+        names: np.ndarray,
+        model: ExplainedModel | None = None,
+        X: Any = None,
+        predicted: np.ndarray | None = None,
+    ):
+        self.found, self.classes, self.names, self.model, self.X = found, classes, names, model, X
+        self.contributions, self.scores, self.values = found.values, found.scores, found.seen
+        self.references, self.remainders = found.references, found.remainders
+        self.predicted = predicted
+        self._places: tuple[list[Any], list[BoundaryPoint | None]] | None = None
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @overload
+    def __getitem__(self, position: int) -> Explanation: ...
+
+    @overload
+    def __getitem__(self, position: slice) -> Sequence[Explanation]: ...
+
+    def __getitem__(self, position: int | slice) -> Explanation | Sequence[Explanation]:
+        if isinstance(position, slice):
+            return [self[i] for i in range(*position.indices(len(self)))]
+        i = range(len(self))[position]
+        one = Explanation(
+            prediction=float(self.scores[i, 0]),
+            classes=None,
+            contributions=self.contributions[i],
+            references=self.references[i],
+            remainders=self.remainders[i],
+            scores=self.scores[i],
+            feature_names=self.names,
+            anchors=np.empty(0, np.intp),
+            anchor_weights=np.empty(0),
+            values=self.values[i],
+        )
+        return one if self.classes is None else self._classified(one, i, self.classes)
+
+    def _classified(self, one: Explanation, i: int, classes: np.ndarray) -> Explanation:
+        best, rival = best_and_rival(self.scores[i : i + 1])
+        if self.predicted is not None and best[0] != self.predicted[i]:
+            best, rival = self.predicted[i : i + 1], best
+        one = replace(
+            one,
+            prediction=classes[best[0]],
+            classes=classes[-self.scores.shape[1] :],
+            rival=classes[rival[0]],
+        )
+        if self.model is None:
+            return one
+        if self._places is None:
+            self._places = local_places(self.model, self.X, classes)
+        (anchors, weights, parts), boundary = self._places[0][i], self._places[1][i]
+        return replace(
+            one,
             anchors=anchors,
             anchor_weights=weights,
             anchor_contributions=parts,
-            values=block.values[i],
-            rival=classes[rival[i]],
-            boundary=points[i],
+            boundary=boundary,
         )
+
+
+def local_places(
+    model: ExplainedModel, X: Any, classes: np.ndarray
+) -> tuple[list[Any], list[BoundaryPoint | None]]:
+    """The active local models of rows, and where predictions change."""
+    active: list[Any] = []
+    points: list[BoundaryPoint | None] = []
+    with Workers(1) as workers:
+        for block in model.local_rows(X, workers):
+            rows = X[len(active) : len(active) + len(block.coef)]
+            scores = block.scores
+            active += block.active(best_and_rival(scores)[0])
+            normals = block.coef if block.normals is None else block.normals
+            points += _boundary_points(model, rows, normals, scores, classes, workers)
+    return active, points
 
 
 def _boundary_points(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from html import escape
+from typing import Any
 
 import numpy as np
 
 FEATURES_SHOWN = 10
 CHANGES_SHOWN = 3
+# A remainder that is shown: relative to the contributions.
+NEGLIGIBLE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -26,17 +29,20 @@ class LocalRows:
     active : callable classes → iterable of (anchors, weights, contributions)
         For each row, given the index of a class: the active local models, their weights, and what
         each adds to that class's score (without an intercept that all share).
+    normals : ndarray of shape (n_rows, n_columns, n_values) or None
+        Gradients at the rows, where they differ from the weights.
     """
 
     coef: np.ndarray
     intercept: np.ndarray
     values: np.ndarray
     active: Callable[[np.ndarray], Iterable[tuple[np.ndarray, np.ndarray, np.ndarray]]]
+    normals: np.ndarray | None = None
 
     @property
-    def contributions(self) -> np.ndarray:
-        """``coef * values``, ``(n_rows, n_columns, n_values)``."""
-        return self.coef * self.values[:, None]
+    def scores(self) -> np.ndarray:
+        """``coef · values + intercept``, ``(n_rows, n_columns)``."""
+        return np.einsum("ncv,nv->nc", self.coef, self.values) + self.intercept
 
 
 @dataclass(frozen=True)
@@ -74,25 +80,27 @@ class BoundaryPoint:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The exact linear explanation of one prediction.
+    """The exact explanation of one prediction, relative to reference rows.
 
     Attributes
     ----------
-    prediction : label
-        The predicted class.
-    classes : ndarray
+    prediction : label or float
+        The predicted class, or the predicted number.
+    classes : ndarray or None
         The class whose score each row of ``contributions`` adds up to (for two classes: the
-        second).
+        second); None for a predicted number.
     contributions : ndarray of shape (n_columns, n_features)
-        What each feature adds to the score: its local weight times its value.
-    intercepts : ndarray of shape (n_columns,)
-        The constant part of each score.
+        What each feature adds to the score, on the way from the references to the row.
+    references : ndarray of shape (n_columns,)
+        The mean scores of the reference rows.
+    remainders : ndarray of shape (n_columns,)
+        What no feature adds: jumps, where another local model becomes active.
     scores : ndarray of shape (n_columns,)
-        ``contributions.sum(axis=1) + intercepts``: the decision function.
+        ``references + contributions.sum(axis=1) + remainders``: the decision function.
     feature_names : ndarray of str
     anchors, anchor_weights : ndarray of shape (n_active,)
         The active local models (those of the predicted class, where classes have their own), and
-        their weights.
+        their weights; empty for models that are not local.
     anchor_contributions : ndarray of shape (n_active,) or None
         What each of them adds to the deciding score: its weight times its own score.
     values : ndarray of shape (n_features,) or None
@@ -105,9 +113,10 @@ class Explanation:
     """
 
     prediction: object
-    classes: np.ndarray
+    classes: np.ndarray | None
     contributions: np.ndarray
-    intercepts: np.ndarray
+    references: np.ndarray
+    remainders: np.ndarray
     scores: np.ndarray
     feature_names: np.ndarray
     anchors: np.ndarray
@@ -118,10 +127,24 @@ class Explanation:
     boundary: BoundaryPoint | None = None
 
     @property
+    def intercepts(self) -> np.ndarray:
+        """What is not of features: ``references + remainders``."""
+        return self.references + self.remainders
+
+    @property
     def column(self) -> int:
         """The deciding column: the predicted class's own, or the only one there is."""
+        if self.classes is None:
+            return 0
         own = np.flatnonzero(self.classes == self.prediction)
         return int(own[0]) if len(own) else 0
+
+    @property
+    def score_names(self) -> list[str]:
+        """What each column is: the score of a class, or the prediction."""
+        if self.classes is None:
+            return ["prediction"]
+        return [f"score of {label}" for label in self.classes]
 
     @property
     def margin(self) -> float:
@@ -136,38 +159,53 @@ class Explanation:
 
     def position(self, label: object) -> int:
         """The column of a class; an error where it has none."""
-        position = np.flatnonzero(self.classes == label)
-        if not len(position):
-            raise ValueError(
-                f"no score for {label!r}; there are scores for {self.classes.tolist()}."
-            )
-        return int(position[0])
+        classes = [] if self.classes is None else self.classes.tolist()
+        if label not in classes:
+            raise ValueError(f"no score for {label!r}; there are scores for {classes}.")
+        return classes.index(label)
 
     # ---- text ----------------------------------------------------------------------------------
 
     def __str__(self) -> str:
         column = self.column
-        pairs = self.largest(self.contributions[column], FEATURES_SHOWN)
-        pairs.append(("intercept", float(self.intercepts[column])))
+        pairs = self.largest(self.contributions[column], FEATURES_SHOWN, with_values=True)
+        pairs += self.constants(column)
         pairs.append(("score", float(self.scores[column])))
         width = max(9, *(len(name) for name, _ in pairs))
-        lines = [f"predicted {self.prediction}; score of {self.classes[column]}:"]
+        lines = [f"predicted {_short(self.prediction)}; {self.score_names[column]}:"]
         lines += [f"  {name:<{width}} {value:+.4f}" for name, value in pairs]
-        lines.append(f"  anchors: {self._active_text()}")
+        if len(self.anchors):
+            lines.append(f"  anchors: {self._active_text()}")
         if self.rival is not None:
             lines.append(f"  margin: {self.margin:.4f} over {self.rival}")
         if self.boundary is not None:
             lines.append(f"  {self._boundary_text(self.boundary)}")
         return "\n".join(lines)
 
-    def largest(self, contributions: np.ndarray, most: int) -> list[tuple[str, float]]:
+    def constants(self, column: int) -> list[tuple[str, float]]:
+        """What is not of features, by name; jumps of the gate only where there are any."""
+        pairs = [("reference", float(self.references[column]))]
+        remainder, size = float(self.remainders[column]), np.abs(self.contributions[column]).sum()
+        if abs(remainder) > NEGLIGIBLE * max(size, abs(pairs[0][1])):
+            pairs.insert(0, ("gate", remainder))
+        return pairs
+
+    def largest(
+        self, contributions: np.ndarray, most: int, *, with_values: bool = False
+    ) -> list[tuple[str, float]]:
         """The largest contributions by name, and the sum of the others."""
         order = np.argsort(-np.abs(contributions), kind="stable")
         shown, rest = order[:most], order[most:]
-        pairs = [(str(self.feature_names[i]), float(contributions[i])) for i in shown]
+        pairs = [(self._name(i, with_values), float(contributions[i])) for i in shown]
         if len(rest):
             pairs.append((f"{len(rest)} others", float(contributions[rest].sum())))
         return pairs
+
+    def _name(self, feature: int, with_value: bool) -> str:
+        name = str(self.feature_names[feature])
+        if not with_value or self.values is None:
+            return name
+        return f"{name} = {_short(self.values[feature])}"
 
     def _active_text(self) -> str:
         return ", ".join(
@@ -187,7 +225,7 @@ class Explanation:
     # ---- table ---------------------------------------------------------------------------------
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame with a line per feature and one for the intercept.
+        """A pandas DataFrame with a line per feature, one for the reference and one for the gate.
 
         Returns
         -------
@@ -195,93 +233,75 @@ class Explanation:
             Columns "value", "contribution to …" for each score, which they add up to, and
             "change to …" where there is a boundary point.
         """
-        names = [*self.feature_names, "(intercept)"]
-        columns: dict[str, np.ndarray] = {}
+        names = [*self.feature_names, "(gate)", "(reference)"]
+        columns: dict[str, Any] = {}
         if self.values is not None:
-            columns["value"] = np.append(self.values, np.nan)
-        for label, contributions, intercept in zip(
-            self.classes, self.contributions, self.intercepts, strict=True
+            columns["value"] = [*self.values, np.nan, np.nan]
+        for name, contributions, *others in zip(
+            self._labels(), self.contributions, self.remainders, self.references, strict=True
         ):
-            columns[f"contribution to {label}"] = np.append(contributions, intercept)
+            columns[f"contribution{name}"] = np.append(contributions, others)
         if self.boundary is not None and self.boundary.found:
             columns[f"change to {self.boundary.prediction}"] = np.append(
-                self.boundary.changes, np.nan
+                self.boundary.changes, [np.nan, np.nan]
             )
-        return _pandas().DataFrame(columns, index=_pandas().Index(names, name="feature"))
+        return import_pandas().DataFrame(
+            columns, index=import_pandas().Index(names, name="feature")
+        )
+
+    def to_html(self) -> str:
+        """A table with bars; notebooks show it."""
+        column = self.column
+        pairs = self.largest(self.contributions[column], FEATURES_SHOWN, with_values=True)
+        title = f"predicted {_short(self.prediction)}; {self.score_names[column]}"
+        return bar_table(
+            title, [*pairs, *self.constants(column)], ("score", float(self.scores[column]))
+        )
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def _labels(self) -> list[str]:
+        return [""] if self.classes is None else [f" to {label}" for label in self.classes]
 
 
-class Explanations(Sequence[Explanation]):
-    """Explanations of several rows, in their order.
+def bar_table(title: str, pairs: Sequence[tuple[str, float]], total: tuple[str, float]) -> str:
+    """Contributions as an HTML table with bars.
 
     Parameters
     ----------
-    explanations : sequence of Explanation
-    index : sequence, optional
-        Names of the rows, for the table.
+    title : str
+    pairs : sequence of (name, contribution)
+    total : (name, sum)
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from hyperlocal import LocallyLinearSVC, explain
-    >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> model = LocallyLinearSVC(random_state=0).fit(X, y)
-    >>> several = explain(model, X.iloc[[0, 60]])
-    >>> [int(one.prediction) for one in several]
-    [0, 1]
+    Returns
+    -------
+    str
     """
-
-    def __init__(self, explanations: Sequence[Explanation], index: Any = None):
-        self._explanations = list(explanations)
-        self._index = index
-
-    @overload
-    def __getitem__(self, position: int) -> Explanation: ...
-
-    @overload
-    def __getitem__(self, position: slice) -> Explanations: ...
-
-    def __getitem__(self, position: int | slice) -> Explanation | Explanations:
-        if isinstance(position, slice):
-            index = None if self._index is None else self._index[position]
-            return Explanations(self._explanations[position], index)
-        return self._explanations[position]
-
-    def __len__(self) -> int:
-        return len(self._explanations)
-
-    def __iter__(self) -> Iterator[Explanation]:
-        return iter(self._explanations)
-
-    def __str__(self) -> str:
-        return "\n\n".join(map(str, self._explanations))
-
-    def to_frame(self) -> Any:
-        """A pandas DataFrame with a line per row.
-
-        Returns
-        -------
-        pandas.DataFrame
-            "prediction", "margin", "score", "intercept", and the contribution of each feature to
-            the deciding score.
-        """
-        pandas = _pandas()
-        heads = pandas.DataFrame(
-            [
-                (e.prediction, e.margin, float(e.scores[e.column]), float(e.intercepts[e.column]))
-                for e in self
-            ],
-            columns=["prediction", "margin", "score", "intercept"],
-            index=self._index,
+    widest = max(abs(value) for _, value in pairs) or 1.0
+    cell = 'style="text-align:left;padding:1px 8px"'
+    lines = []
+    for name, value in pairs:
+        length = 50 * abs(value) / widest
+        start, color = (50, "#c0392b") if value >= 0 else (50 - length, "#2471a3")
+        lines.append(
+            f'<tr><th {cell}>{escape(name)}</th><td style="width:220px;position:relative">'
+            f'<span style="position:absolute;top:20%;height:60%;left:{start:.1f}%;'
+            f'width:{length:.1f}%;background:{color}"></span></td><td>{value:+.4f}</td></tr>'
         )
-        contributions = pandas.DataFrame(
-            np.array([e.contributions[e.column] for e in self]),
-            columns=list(self[0].feature_names),
-            index=self._index,
-        )
-        return pandas.concat([heads, contributions], axis=1)
+    return (
+        f"<table><caption>{escape(title)}</caption><tbody>{''.join(lines)}</tbody><tfoot><tr>"
+        f"<th {cell}>{escape(total[0])}</th><td></td><td>{total[1]:+.4f}</td></tr></tfoot></table>"
+    )
 
 
-def _pandas() -> Any:
+def _short(value: Any) -> str:
+    """A value in few digits; a text as it is."""
+    return f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
+
+
+def import_pandas() -> Any:
+    """The package, or an error that says how to get it."""
     try:
         import pandas
     except ImportError as error:

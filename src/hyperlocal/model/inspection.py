@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from .explaining import as_rows, input_names
-from .explanation import Explanation, Explanations
+from .explanation import Explanation
+from .explanations import Explanations
 from .multiclass import as_columns
 
 __all__ = [
@@ -31,7 +32,7 @@ def split_pipeline(estimator: Any) -> tuple[Pipeline | None, Any]:
     return (estimator[:-1] if before else None), estimator[-1]
 
 
-def explain(estimator: Any, X: Any) -> Explanation | Explanations:
+def explain(estimator: Any, X: Any, background: Any = None) -> Explanation | Explanations:
     """Explain rows; through a pipeline, in the features that its last step sees.
 
     Parameters
@@ -40,6 +41,8 @@ def explain(estimator: Any, X: Any) -> Explanation | Explanations:
         Fitted.
     X : {array-like, CSR} of shape (n_rows, n_features)
         Rows as the estimator takes them.
+    background : {array-like, CSR} of shape (n_references, n_features), default=None
+        The rows that contributions are relative to; those kept by the model by default.
 
     Returns
     -------
@@ -60,9 +63,10 @@ def explain(estimator: Any, X: Any) -> Explanation | Explanations:
     """
     steps, model = split_pipeline(estimator)
     if steps is None:
-        return model.explain(X)
+        return model.explain(X, background)
     X, index = as_rows(X)
-    explained = model.explain(steps.transform(X))
+    given = None if background is None else steps.transform(as_rows(background)[0])
+    explained = model.explain(steps.transform(X), given)
     names = _explained_names(steps, model)
     if isinstance(explained, Explanation):
         return replace(explained, feature_names=names)
@@ -112,17 +116,16 @@ class MeanContributions:
         return frame.sort_values("mean |contribution|", ascending=False, kind="stable")
 
 
-def mean_contributions(estimator: Any, X: Any) -> MeanContributions:
+def mean_contributions(estimator: Any, X: Any, background: Any = None) -> MeanContributions:
     """Mean absolute contribution of each feature over rows.
-
-    A contribution is a local weight times a value, so it depends on where zero is: standardize the
-    features first, then contributions are of differences from the mean.
 
     Parameters
     ----------
     estimator : classifier of this library, or Pipeline that ends in one
         Fitted.
     X : {array-like, CSR} of shape (n_rows, n_features)
+    background : {array-like, CSR} of shape (n_references, n_features), default=None
+        The rows that contributions are relative to; those kept by the model by default.
 
     Returns
     -------
@@ -134,27 +137,19 @@ def mean_contributions(estimator: Any, X: Any) -> MeanContributions:
     >>> from hyperlocal import LocallyLinearSVC
     >>> from hyperlocal.model import mean_contributions
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> X = (X - X.mean()) / X.std()
     >>> model = LocallyLinearSVC(random_state=0).fit(X, y)
     >>> sorted(mean_contributions(model, X).to_frame().index[:2])
     ['petal length (cm)', 'petal width (cm)']
     """
-    steps, model = split_pipeline(estimator)
-    if steps is not None:
-        X = steps.transform(X)
-    n_rows, overall, by_class = 0, np.zeros(1), np.zeros((1, 1))
-    for block in model.local_rows(X):
-        contributions = block.contributions
-        deciding = (contributions.sum(axis=2) + block.intercept).argmax(axis=1)
-        sizes = np.abs(contributions)
-        n_rows += len(sizes)
-        overall = overall + sizes[np.arange(len(sizes)), deciding].sum(axis=0, dtype=np.float64)
-        by_class = by_class + sizes.sum(axis=0, dtype=np.float64)
+    found = explain(estimator, X, background)
+    rows = Explanations([found]) if isinstance(found, Explanation) else found
+    sizes, deciding = np.abs(rows.contributions), rows.scores.argmax(axis=1)
+    classes = rows[0].classes
     return MeanContributions(
-        feature_names=_explained_names(steps, model),
-        classes=model.classes_[-len(by_class) :],
-        overall=overall / n_rows,
-        by_class=by_class / n_rows,
+        feature_names=rows.feature_names,
+        classes=np.array(["prediction"]) if classes is None else classes,
+        overall=sizes[np.arange(len(sizes)), deciding].mean(axis=0),
+        by_class=sizes.mean(axis=0),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -11,12 +11,14 @@ import scipy.sparse as sp
 
 from ..gates.codes import Codes
 from ..gates.gate import Gate
+from ..kernel_paths import path_averages
 from ..kernels import Kernel
 from ..maps.base import FeatureMap
 from ..runtime.threads import Workers, row_blocks
 from .explanation import LocalRows
 
 VALUES_PER_BLOCK = 1 << 22
+ROWS_PER_EXPLANATION_BLOCK = 1024
 
 
 @dataclass(frozen=True)
@@ -92,17 +94,22 @@ class KernelModel:
         return scores
 
     def _block_scores(self, mapped: Any, codes: Codes) -> np.ndarray:
+        gate, used, shares, bias = self._active_parts(codes)
+        values = self.kernel.values(_in_double(mapped), _in_double(self.support[used]))
+        coef = self.dual_coef[used]
+        if gate.shape[1] == 1:  # (γ g_i) k a_i = γ (k (g_i a_i)): no product for each kernel value
+            return gate * (values @ (shares * coef)) + bias
+        values *= gate @ shares.T
+        return values @ coef + bias
+
+    def _active_parts(self, codes: Codes) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Weights of the active anchors, their support vectors and shares, and the biases."""
         active = np.unique(codes.anchors)
         gate = np.zeros((len(codes.anchors), len(active)))
         np.put_along_axis(gate, np.searchsorted(active, codes.anchors), codes.weights, axis=1)
         used, shares = self._support_near(active)
-        values = self.kernel.values(_in_double(mapped), _in_double(self.support[used]))
-        coef = self.dual_coef[used]
         bias = self.intercept if self.intercept.ndim == 1 else gate @ self.intercept[active]
-        if len(active) == 1:  # (γ g_i) k a_i = γ (k (g_i a_i)): no product for each kernel value
-            return gate * (values @ (shares * coef)) + bias
-        values *= gate @ shares.T
-        return values @ coef + bias
+        return gate, used, shares, bias
 
     def _support_near(self, anchors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The support vectors of some anchors, and ``g_i`` of these, ``(n_used, n_anchors)``."""
@@ -116,8 +123,59 @@ class KernelModel:
         return used, near
 
     def local_rows(self, X: Any, workers: Workers) -> Iterator[LocalRows]:
-        """Raise: a kernel has no linear model at a row."""
-        raise no_weights()
+        """The linear model at each row: gradients averaged from ``φ = 0`` on, the gate fixed."""
+        origin = np.zeros((1, self.feature_map.n_features_out))
+        for begin, end in row_blocks(X.shape[0], ROWS_PER_EXPLANATION_BLOCK):
+            rows = X[begin:end]
+            codes = self.gate.encode(rows, workers)
+            coef, intercept = self._frozen(rows, codes, origin)
+            coef, shift = self.feature_map.pull_back(rows, coef)
+            seen = rows if self.feature_map.explains_input else self.feature_map.mapped(rows)
+            values = seen.toarray() if sp.issparse(seen) else seen
+            yield LocalRows(coef, intercept + shift, values, self._active(rows, codes))
+
+    def path_weights(
+        self, X: Any, references: np.ndarray, workers: Workers
+    ) -> Iterator[np.ndarray]:
+        """Gradients averaged on the way from each reference to rows, with the gate of the row."""
+        codes, rows = self.gate.encode(X, workers), X.toarray() if sp.issparse(X) else X
+        for reference in references:
+            start = self.feature_map.inner_rows(reference[None])
+            weights, _ = self._frozen(X, codes, start)
+            yield self.feature_map.path_weights(weights, rows, reference[None], workers)
+
+    def _frozen(self, X: Any, codes: Codes, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Path averages in mapped features with the gates of the rows, and scores at the start."""
+        mapped = self.feature_map.inner_rows(X)
+        weights = np.empty((len(mapped), self.n_columns, mapped.shape[1]))
+        scores = np.empty((len(mapped), self.n_columns))
+        for rows in _blocks_by_anchor(codes.anchors[:, 0], ROWS_PER_EXPLANATION_BLOCK):
+            gate, used, shares, bias = self._active_parts(codes.take(rows))
+            support, coef = _in_double(self.support[used]), self.dual_coef[used]
+            factors = gate @ shares.T
+            weights[rows] = path_averages(
+                self.kernel, mapped[rows], start[0], support, coef, factors
+            )
+            scores[rows] = (self.kernel.values(start, support) * factors) @ coef + bias
+        return weights, scores
+
+    def _active(
+        self, X: Any, codes: Codes
+    ) -> Callable[[np.ndarray], Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]]:
+        """What each cluster adds to the deciding score."""
+
+        def active(best: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+            mapped = self.feature_map.stored(X)
+            columns = best if self.n_columns > 1 else np.zeros_like(best)
+            for i, column in enumerate(columns):
+                parts = []
+                for anchor, weight in zip(codes.anchors[i], codes.weights[i], strict=True):
+                    one = Codes(*(np.array([[value]]) for value in (anchor, weight, 0.0)))
+                    parts.append(self._block_scores(mapped[i : i + 1], one)[0, column])
+                shared = self.intercept[column] if self.intercept.ndim == 1 else 0.0
+                yield codes.anchors[i], codes.weights[i], np.array(parts) - shared
+
+        return active
 
 
 def make_kernel_model(

@@ -16,6 +16,7 @@ from ..maps.plain import Step
 from ..runtime.threads import Workers, row_blocks
 from .explanation import LocalRows
 from .local_model import NUMBERS_PER_EXPLANATION_BLOCK
+from .paths import averaged_gradients
 
 ROWS_PER_PREDICTION_BLOCK = 4_096
 NUMBERS_PER_BLOCK = 1 << 21
@@ -140,6 +141,20 @@ class LatentModel:
                 yield models, gate, gate * (own[:, :-1] @ values[i] + own[:, -1])
 
         return LocalRows(local[..., :-1], local[..., -1], values, active)
+
+    def path_weights(
+        self, X: Any, references: np.ndarray, workers: Workers
+    ) -> Iterator[np.ndarray]:
+        """Gradients averaged on the way from each reference to rows.
+
+        The gradient is the weight vector at the row: the best mix is a maximum.
+        """
+        rows = X.toarray() if sp.issparse(X) else X
+
+        def gradients(points: np.ndarray) -> np.ndarray:
+            return self._local_rows(points.astype(self.dtype, copy=False)).coef
+
+        return averaged_gradients(gradients, rows, references)
 
     def _columns(self, by_class: np.ndarray) -> np.ndarray:
         """Columns of numbers per class: two classes have one, the difference."""

@@ -30,6 +30,7 @@ from ..runtime.threads import Workers, row_blocks
 from .explanation import LocalRows
 from .lifting import LiftedRows
 from .multiclass import column_targets, n_columns
+from .paths import local_path_weights
 from .problem import Problem, RegressionProblem
 from .residuals import RegressionLoss
 
@@ -280,6 +281,12 @@ class LocalModel:
             return zip(codes.anchors, codes.weights, contributions, strict=True)
 
         return LocalRows(coef, intercept + shift, values, active)
+
+    def path_weights(
+        self, X: Any, references: np.ndarray, workers: Workers
+    ) -> Iterator[np.ndarray]:
+        """Gradients averaged on the way from each reference to rows, gate and all."""
+        return local_path_weights(self, X, references, workers)
 
     def plain(self) -> Step:
         """The model as one plain step from rows to scores, for export."""

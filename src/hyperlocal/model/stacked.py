@@ -90,6 +90,23 @@ class StackedMap(FeatureMap):
         coef, shift = self.before.feature_map.pull_back(X, below)
         return coef, shift + np.einsum("ncs,ns->nc", on_scores, intercept)
 
+    @property
+    def attributes_input(self) -> bool:
+        """Whether the first map does."""
+        return self.first.attributes_input
+
+    def path_weights(
+        self, weights: np.ndarray, X: np.ndarray, reference: np.ndarray, workers: Workers
+    ) -> np.ndarray:
+        """Weights on earlier scores as weights on features, by the path of the model before."""
+        width = self.first.n_features_out
+        on_scores = weights[..., width:] * self.scale
+        rows, start = (one.astype(self.before.dtype, copy=False) for one in (X, reference))
+        before = next(self.before.path_weights(rows, start, workers))
+        return self.first.path_weights(weights[..., :width], X, reference, workers) + (
+            on_scores @ before
+        )
+
     def feature_names(self, names: np.ndarray) -> np.ndarray:
         """Those of the first map."""
         return self.first.feature_names(names)

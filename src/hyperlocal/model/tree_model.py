@@ -18,6 +18,7 @@ from ..maps.plain import Step
 from ..runtime.threads import Workers, row_blocks
 from .explanation import LocalRows
 from .local_model import NUMBERS_PER_EXPLANATION_BLOCK
+from .paths import averaged_gradients
 
 ROWS_PER_PREDICTION_BLOCK = 4_096
 
@@ -123,8 +124,7 @@ class TreeModel:
         codes = [encode(X, nodes, self.depth) for nodes in self.nodes]
         local = np.zeros((X.shape[0], *weights.shape[1:]), self.dtype)
         per_tree = self._columns_per_tree
-        for number, (paths, gates) in enumerate(codes):
-            columns = slice(number * per_tree, (number + 1) * per_tree)
+        for columns, (paths, gates) in zip(self._tree_columns(), codes, strict=True):
             for nodes, gate in zip(paths.T, gates.T, strict=True):
                 local[:, columns] += gate[:, None, None] * weights[nodes, columns]
         values = X.toarray() if sp.issparse(X) else X
@@ -136,3 +136,33 @@ class TreeModel:
                 yield paths[i], gates[i], gates[i] * (own[:, :-1] @ values[i] + own[:, -1])
 
         return LocalRows(local[..., :-1], local[..., -1], values, active)
+
+    def path_weights(
+        self, X: Any, references: np.ndarray, workers: Workers
+    ) -> Iterator[np.ndarray]:
+        """Gradients averaged on the way from each reference to rows, gates and all.
+
+        What a change of the path through a tree adds stays in the remainder.
+        """
+        rows = X.toarray() if sp.issparse(X) else X
+        return averaged_gradients(self._gradients, rows, references)
+
+    def _gradients(self, points: np.ndarray) -> np.ndarray:
+        """``Σ tanh(θ'·x) w + (1 − tanh²(θ'·x)) (w·x) θ'`` over the nodes on the paths."""
+        points = points.astype(self.dtype, copy=False)
+        weights, extended = self.weights, np.hstack([points, np.ones_like(points[:, :1])])
+        out = np.zeros((len(points), self.n_columns, self.n_features_in), self.dtype)
+        for tree, columns, nodes in zip(self.trees, self._tree_columns(), self.nodes, strict=True):
+            for active, gate in zip(
+                *(part.T for part in encode(points, nodes, self.depth)), strict=True
+            ):
+                own = weights[active, columns]
+                slope = (1 - gate * gate)[:, None] * np.einsum("ncv,nv->nc", own, extended)
+                out[:, columns] += gate[:, None, None] * own[..., :-1]
+                out[:, columns] += slope[..., None] * tree.gates[active, None, :-1]
+        return out
+
+    def _tree_columns(self) -> list[slice]:
+        """The columns of each tree."""
+        per_tree = self._columns_per_tree
+        return [slice(i * per_tree, (i + 1) * per_tree) for i in range(len(self.nodes))]

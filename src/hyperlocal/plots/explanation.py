@@ -69,12 +69,12 @@ class ExplanationDisplay:
         """
         one = self.explanation
         column = one.column if label is None else one.position(label)
-        pairs = one.largest(one.contributions[column], n_features)
-        pairs.append(("intercept", float(one.intercepts[column])))
+        pairs = one.largest(one.contributions[column], n_features, with_values=True)
+        pairs += one.constants(column)
         self.ax_, self.figure_ = open_axes(ax, figsize=(6, 1.2 + 0.28 * len(pairs)))
         draw_bars([name for name, _ in pairs], np.array([value for _, value in pairs]), self.ax_)
-        self.ax_.set_xlabel(f"contribution to the score of {one.classes[column]}")
-        title = f"predicted {one.prediction}; score of {one.classes[column]}"
+        self.ax_.set_xlabel(f"contribution to the {one.score_names[column]}")
+        title = f"predicted {one.prediction}; {one.score_names[column]}"
         self.ax_.set_title(f"{title} {one.scores[column]:+.3f}", fontsize=10)
         return self
 

@@ -22,6 +22,7 @@ from ..runtime.progress import Monitor
 from ..runtime.threads import row_blocks, split_evenly
 from .loop import Epochs
 from .newton import NewtonDescent, epochs_worth_it
+from .parts import Parts, worth_parts
 from .result import SolverResult
 from .visits import turns_for, visit_order
 
@@ -83,7 +84,7 @@ def solve(
     """
     if newton_after is None:
         newton_after = epochs_worth_it(problem)
-    descent = Descent(problem, tol, rng, alpha, see_scores=see_scores)
+    descent = Descent(problem, tol, rng, alpha, see_scores=see_scores, may_share=True)
     epochs = Epochs(max_iter, monitor)
     _descend(descent, epochs, newton_after)
     if not (descent.converged or epochs.ended):
@@ -136,7 +137,8 @@ def shrink_bounds(reports: np.ndarray) -> np.ndarray:
 class Descent:
     """The state of a run. A group is a column of weights, or all of them for Crammer–Singer.
 
-    With ``weights`` the rows are one block of more data (see :meth:`continue_from`).
+    With ``weights`` the rows are one block of more data (see :meth:`continue_from`). With
+    ``may_share``, long epochs over one group are shared by threads in parts of the rows.
     """
 
     def __init__(
@@ -148,6 +150,7 @@ class Descent:
         bounds: np.ndarray | None = None,
         weights: np.ndarray | None = None,
         see_scores: SeeScores | None = None,
+        may_share: bool = False,
     ):
         self.problem = problem
         self.see_scores = see_scores
@@ -159,6 +162,9 @@ class Descent:
         self.n_groups = 1 if problem.crammer_singer else problem.n_columns
         self.squared_norms = lifted.squared_norms()
         self.core = problem.core_dual(self.squared_norms)
+        shared = may_share and worth_parts(problem)
+        self.parts = Parts(problem, self.squared_norms, rng) if shared else None
+        self.in_parts = False  # whether the parts have later variables than ``alpha``
         self.weights = lifted.zero_weights(problem.n_columns)
         self.alpha = np.zeros(shape, lifted.dtype)
         self.active = np.ones(shape, np.uint8)
@@ -182,6 +188,19 @@ class Descent:
 
     def run_epoch(self, share: float = 1.0) -> None:
         """Visit all active variables once, or a share of them drawn at random."""
+        if self.parts is None:
+            reports, visited = self._visit_columns(share)
+        else:
+            if not self.in_parts:
+                self.parts.load(self.alpha, self.active)
+            self.in_parts = True
+            reports, visited = self.parts.run_epoch(self.weights, self.bounds, share, self.turns)
+        reports[:, GAP] /= visited or 1.0  # estimated from those visited
+        self._learn_from(reports)
+        self.epochs_since_check += 1
+
+    def _visit_columns(self, share: float) -> tuple[np.ndarray, float]:
+        """Visit active rows, columns shared by threads; returns reports, and the share visited."""
         flags = self.active.view(np.bool_)  # numpy finds flags faster than numbers
         has_active = flags[:, 0] if self.n_groups == 1 else flags.any(axis=1)
         active_rows = np.flatnonzero(has_active)
@@ -192,9 +211,13 @@ class Descent:
             lambda part: state.epoch(order, *part, reports),
             self.column_ranges(workers.n_threads),
         )
-        reports[:, GAP] *= len(active_rows) / max(1, len(order))  # estimated from those visited
-        self._learn_from(reports)
-        self.epochs_since_check += 1
+        return reports, len(order) / max(1, len(active_rows))
+
+    def _collect(self) -> None:
+        """Have all variables in one place again."""
+        if self.parts is not None and self.in_parts:
+            self.parts.store(self.alpha, self.active)
+        self.in_parts = False
 
     def leap(self, epochs: Epochs) -> None:
         """Continue by Newton's steps, each counted as an epoch, and check the result.
@@ -203,6 +226,7 @@ class Descent:
         the run ends here before it has converged, those may be far worse than the weights that the
         steps have reached, which are taken then.
         """
+        self._collect()
         newton, seen = NewtonDescent(self.problem, self.tol, self.alpha), []
         for number in epochs.until_converged(newton):
             newton.run_epoch()
@@ -260,6 +284,7 @@ class Descent:
 
         ``apart`` is ``½‖W − Σ_i α_i y_i z_i‖²`` of each group, for weights that are not the sum.
         """
+        self._collect()
         lifted = self.problem.lifted
         size = lifted.block_size(self.problem.n_columns)
         state = self.core_state()
@@ -302,10 +327,13 @@ class Descent:
     def facts(self) -> dict[str, float]:
         """Facts of the last epoch, for the monitor."""
         gap = float(self.estimates.sum())
+        n_active = np.count_nonzero(self.active)
+        if self.parts is not None and self.in_parts and not self.resting.all():
+            n_active = self.parts.n_active * self.problem.n_columns
         return {
             "objective": float(self.dual_values.sum()) + gap,
             "gap": gap,
-            "active": np.count_nonzero(self.active) / self.active.size,
+            "active": n_active / self.active.size,
         }
 
     def rebuild_weights(self, steps: np.ndarray | None = None) -> None:

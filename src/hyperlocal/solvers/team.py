@@ -7,7 +7,7 @@ problem, solved exactly). Training stops by the duality gap of the whole.
 
 Three things make rounds few:
 
-- rows that share anchors belong to the same member (:mod:`hyperlocal.dask.partitioning`);
+- rows that share anchors belong to the same member (:mod:`hyperlocal.solvers.partitioning`);
 - where members do share an anchor, each moves it less: its curvature is multiplied by a
   stiffness of one over the member's part in that anchor (to the power ``care``);
 - members extrapolate: they start from ``W + μ (W − W_before)``, with their own variables moved by

@@ -6,6 +6,8 @@ the problem is nearly a sum of one problem per group, and groups can be trained 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import eigh
@@ -31,7 +33,9 @@ def shared_rows(codes: Codes, n_anchors: int) -> np.ndarray:
     return shared
 
 
-def group_anchors(shared: np.ndarray, mass: np.ndarray, n_groups: int) -> np.ndarray:
+def group_anchors(
+    shared: np.ndarray, mass: np.ndarray, n_groups: int, slacks: Sequence[float] = SLACKS
+) -> np.ndarray:
     """Divide anchors into groups of nearly equal mass that share little.
 
     Parameters
@@ -41,6 +45,8 @@ def group_anchors(shared: np.ndarray, mass: np.ndarray, n_groups: int) -> np.nda
     mass : ndarray of shape (n_anchors,)
         The number of rows whose nearest anchor it is.
     n_groups : int
+    slacks : sequence of float
+        How much larger or smaller than the mean groups may be; the best is taken.
 
     Returns
     -------
@@ -51,7 +57,7 @@ def group_anchors(shared: np.ndarray, mass: np.ndarray, n_groups: int) -> np.nda
     Examples
     --------
     >>> import numpy as np
-    >>> from hyperlocal.dask.partitioning import group_anchors
+    >>> from hyperlocal.solvers.partitioning import group_anchors
     >>> shared = np.array([[0.0, 0, 5, 0], [0, 0, 1, 4], [5, 1, 0, 0], [0, 4, 0, 0]])
     >>> shares = group_anchors(shared, np.ones(4), 2)
     >>> bool((shares[0] == shares[2]).all() and (shares[1] == shares[3]).all())
@@ -59,7 +65,7 @@ def group_anchors(shared: np.ndarray, mass: np.ndarray, n_groups: int) -> np.nda
     """
     mass = np.maximum(mass, 1e-9 * mass.sum() + 1e-300)  # rows may differ from the sample
     best, lowest = np.zeros((len(mass), n_groups)), np.inf
-    for slack in SLACKS:
+    for slack in slacks:
         shares = np.zeros((len(mass), n_groups))
         _divide(shared, np.arange(len(mass)), mass, slack, 0, n_groups, shares)
         shares /= mass[:, None]
@@ -156,7 +162,7 @@ def assign_rows(nearest: np.ndarray, shares: np.ndarray, rng: np.random.Generato
     Examples
     --------
     >>> import numpy as np
-    >>> from hyperlocal.dask.partitioning import assign_rows
+    >>> from hyperlocal.solvers.partitioning import assign_rows
     >>> shares = np.array([[1.0, 0.0], [0.0, 1.0]])
     >>> assign_rows(np.array([1, 0, 0]), shares, np.random.default_rng(0)).tolist()
     [1, 0, 0]

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hyperlocal.dask.partitioning import assign_rows, group_anchors, shared_rows
 from hyperlocal.gates.codes import encode
 from hyperlocal.runtime.threads import Workers
+from hyperlocal.solvers.partitioning import assign_rows, group_anchors, shared_rows
 
 
 def coded_blobs(seed, n_blobs=6, per_blob=4):

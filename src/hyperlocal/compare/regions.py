@@ -1,0 +1,238 @@
+"""Decision regions of the page: what models predict on a plane of rows."""
+
+from __future__ import annotations
+
+import colorsys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+from sklearn.decomposition import PCA
+
+from ..datasets import is_sparse
+from ..estimators.table_encoder import TableEncoder
+from .experiment import Experiment
+from .png import data_url
+from .run import Outcome, rows_for
+
+GRID_WIDTH, GRID_HEIGHT = 120, 90  # pixels of the decision regions
+WIDTH, HEIGHT = 480, 360
+LEFT, BOTTOM = 44, 38  # for the axes
+POINTS_SHOWN = 250
+ROWS_FOR_AXES = 5_000
+MAX_NUMBERS = 2**24  # of rows that are made dense to draw a picture
+MOST_FEATURES = 30  # of arrays, whose single features rather mean something than the many of images
+REGION_ALPHA = 90
+# Most people can tell these apart, on white and on black; from Okabe and Ito, without black.
+COLORS = [
+    (0, 114, 178), (230, 159, 0), (0, 158, 115), (204, 121, 167), (213, 94, 0), (86, 180, 233),
+    (240, 228, 66), (120, 94, 240), (150, 150, 150), (148, 80, 40),
+]  # fmt: skip
+
+
+def class_colors(n_classes: int) -> list[tuple[int, int, int]]:
+    """A color for each class; more than ten go round the circle of hues."""
+    if n_classes <= len(COLORS):
+        return COLORS[:n_classes]
+    hues = (colorsys.hls_to_rgb(j / n_classes, 0.55, 0.65) for j in range(n_classes))
+    return [(round(255 * r), round(255 * g), round(255 * b)) for r, g, b in hues]
+
+
+def css_color(color: tuple[int, int, int]) -> str:
+    """A color as style sheets write it."""
+    return "#{:02x}{:02x}{:02x}".format(*color)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One side of the picture: its name, and what stands at its ends."""
+
+    name: str
+    first: float
+    last: float
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Rows of a plane, and some test rows on it."""
+
+    grid: np.ndarray  #: encoded rows of the plane, one for each pixel, line by line from the top
+    points: np.ndarray  #: places of the test rows in the picture, between 0 and 1
+    shown: np.ndarray  #: numbers of those test rows
+    axes: tuple[Axis, Axis]  #: across and upwards
+    caption: str
+
+
+def find_plane(
+    experiment: Experiment, outcomes: Sequence[Outcome] = (), seed: int = 0
+) -> Plane | None:
+    """The plane of the pictures: of two features, or of the first two principal components.
+
+    The features are those that add most to the scores of the first model that explains its
+    predictions. None if there is no plane, or the rows are too wide for one.
+    """
+    n_features = experiment.X_train.shape[1]
+    n_grid = GRID_WIDTH * GRID_HEIGHT
+    if n_features < 2 or n_features * n_grid > MAX_NUMBERS or experiment.X_train.shape[0] < 3:
+        return None
+    rng = np.random.default_rng(seed)
+    train = _some_rows(experiment.X_train, min(ROWS_FOR_AXES, MAX_NUMBERS // n_features), rng)[0]
+    test, shown = _some_rows(experiment.X_test, POINTS_SHOWN, rng)
+    pair = _two_features(experiment, outcomes, test)
+    if pair is None:
+        return _components(train, test, shown, seed)
+    return _features(experiment, train, test, shown, pair)
+
+
+def _two_features(
+    experiment: Experiment, outcomes: Sequence[Outcome], test: np.ndarray
+) -> list[int] | None:
+    """The two numeric features that add most to the scores; None if there are no such."""
+    encoder, n_features = experiment.encoder, test.shape[1]
+    numeric = np.arange(n_features)
+    if isinstance(encoder, TableEncoder):
+        numeric = numeric[[_is_number(encoder, j) for j in range(n_features)]]
+    elif n_features > MOST_FEATURES:
+        return None
+    if len(numeric) < 2:
+        return None
+    for outcome in outcomes:
+        try:
+            explained = outcome.model.explain(test)
+            sizes = np.mean([np.abs(one.contributions).sum(axis=0) for one in explained], axis=0)
+        except (AttributeError, TypeError, ValueError, NotImplementedError):
+            continue
+        if len(sizes) == n_features:
+            order = np.argsort(-sizes[numeric], kind="stable")[:2]
+            return [int(j) for j in numeric[order]]
+    return None
+
+
+def _is_number(encoder: TableEncoder, j: int) -> bool:
+    kind = encoder.kinds_[str(encoder.columns_[j])]
+    name = str(encoder.get_feature_names_out()[j])
+    return kind == "number" and not name.endswith(" missing")
+
+
+def _features(
+    experiment: Experiment, train: np.ndarray, test: np.ndarray, shown: np.ndarray, pair: list[int]
+) -> Plane:
+    names = experiment.feature_names or [f"x{j}" for j in range(train.shape[1])]
+    # Few extreme rows would leave the others a corner of the picture.
+    low, high = np.quantile(train[:, pair], [0.01, 0.99], axis=0)
+    low, high = _wider(low, high)
+    typical = train[np.argmin(((train - np.median(train, axis=0)) ** 2).sum(axis=1))]
+    grid = np.tile(typical, (GRID_WIDTH * GRID_HEIGHT, 1))
+    grid[:, pair] = _pixels(low, high)
+    ends = np.array([low, high]) * experiment.scale[pair] + experiment.center[pair]
+    axes = tuple(Axis(str(names[j]), *ends[:, k]) for k, j in enumerate(pair))
+    inside = ((test[:, pair] >= low) & (test[:, pair] <= high)).all(axis=1)
+    caption = (
+        "What the model predicts if the two features that matter most change and all others stay "
+        "as in a typical training row. Test rows have the color of their class, and other values "
+        "in the other features; those that the model gets wrong have a ring."
+    )
+    points = _places(test[inside][:, pair], low, high)
+    return Plane(grid, points, shown[inside], (axes[0], axes[1]), caption)
+
+
+def _components(train: np.ndarray, test: np.ndarray, shown: np.ndarray, seed: int) -> Plane:
+    pca = PCA(2, svd_solver="full" if train.shape[1] < 500 else "randomized", random_state=seed)
+    pca.fit(train)
+    found = pca.transform(test)
+    low, high = _wider(found.min(axis=0), found.max(axis=0))
+    grid = pca.inverse_transform(_pixels(low, high))
+    parts = zip(("first", "second"), pca.explained_variance_ratio_, low, high, strict=True)
+    axes = tuple(
+        Axis(f"{which} principal component ({part:.0%})", first, last)
+        for which, part, first, last in parts
+    )
+    caption = (
+        "What the model predicts on the plane of the first two principal components, with their "
+        "parts of the variance. Test rows are projected to it; those that the model gets wrong "
+        "have a ring."
+    )
+    points = _places(found, low, high)
+    return Plane(grid.astype(train.dtype), points, shown, (axes[0], axes[1]), caption)
+
+
+def _wider(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    margin = 0.06 * np.maximum(high - low, 1e-9)
+    return low - margin, high + margin
+
+
+def _pixels(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Coordinates of the pixels, line by line from the top."""
+    across, down = np.meshgrid(
+        low[0] + (high[0] - low[0]) * (np.arange(GRID_WIDTH) + 0.5) / GRID_WIDTH,
+        high[1] - (high[1] - low[1]) * (np.arange(GRID_HEIGHT) + 0.5) / GRID_HEIGHT,
+    )
+    return np.column_stack([across.ravel(), down.ravel()])
+
+
+def _places(rows: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    points = (rows - low) / (high - low)
+    points[:, 1] = 1 - points[:, 1]
+    return points
+
+
+def _some_rows(X: Any, most: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    chosen = np.arange(X.shape[0])
+    if len(chosen) > most:
+        chosen = np.sort(rng.choice(len(chosen), most, replace=False))
+    rows = X[chosen]
+    return (rows.toarray() if is_sparse(rows) else rows), chosen
+
+
+def boundary_chart(
+    number: int, outcome: Outcome, experiment: Experiment, plane: Plane, classes: np.ndarray
+) -> str:
+    """Predictions on the plane, and test rows on it; wrong ones have a ring."""
+    if outcome.predicted is None:
+        return ""
+    colors = class_colors(len(classes))
+    grid = rows_for(plane.grid, outcome.needs_dense)
+    regions = np.searchsorted(classes, outcome.model.predict(grid))
+    picture = data_url(regions.reshape(GRID_HEIGHT, GRID_WIDTH), colors, REGION_ALPHA)
+    right = outcome.predicted == experiment.y_test
+    across, upwards = plane.axes
+    width, height = WIDTH - LEFT, HEIGHT - BOTTOM
+    lines = [
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="plane-{number}">',
+        f'<title id="plane-{number}">Decision regions of {escape(outcome.row.method)} over '
+        f"{escape(across.name)} and {escape(upwards.name)}, with {len(plane.shown)} test rows."
+        "</title>",
+        f'<image href="{picture}" x="{LEFT}" width="{width}" height="{height}" '
+        'preserveAspectRatio="none"/>',
+        *_axis_texts(across, upwards),
+    ]
+    for place, row in zip(plane.points, plane.shown, strict=True):
+        color = css_color(colors[int(np.searchsorted(classes, experiment.y_test[row]))])
+        kind = "" if right[row] else ' class="wrong"'
+        lines.append(
+            f'<circle{kind} cx="{LEFT + width * place[0]:.1f}" cy="{height * place[1]:.1f}" '
+            f'r="{3.5 if right[row] else 5}" fill="{color}"/>'
+        )
+    return "\n".join([*lines, "</svg>"])
+
+
+def _short(number: float) -> str:
+    return f"{number:,.0f}" if 100 <= abs(number) < 1e6 else f"{number:.3g}"
+
+
+def _axis_texts(across: Axis, upwards: Axis) -> list[str]:
+    bottom, middle = HEIGHT - BOTTOM, (LEFT + WIDTH) / 2
+    turned = f'transform="translate(14 {bottom / 2:.0f}) rotate(-90)" text-anchor="middle"'
+    left = f'x="{LEFT - 5}" text-anchor="end"'
+    return [
+        f'<text class="tick" x="{LEFT}" y="{bottom + 16}">{_short(across.first)}</text>',
+        f'<text class="tick" x="{WIDTH - 2}" y="{bottom + 16}" text-anchor="end">'
+        f"{_short(across.last)}</text>",
+        f'<text class="axis" x="{middle}" y="{HEIGHT - 5}" text-anchor="middle">'
+        f"{escape(across.name)}</text>",
+        f'<text class="tick" {left} y="12">{_short(upwards.last)}</text>',
+        f'<text class="tick" {left} y="{bottom - 2}">{_short(upwards.first)}</text>',
+        f'<text class="axis" {turned}>{escape(upwards.name)}</text>',
+    ]
