@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..data.labelled import LabelledRows
 from ..model.background import Background, summarize_rows
-from ..model.explaining import (
-    Contributions,
-    ExplainedModel,
-    ExplainedRows,
-    as_rows,
-    input_names,
-    path_contributions,
-)
+from ..model.contributions import Contributions, Paths, model_paths, path_contributions
+from ..model.explaining import ExplainedModel, ExplainedRows, as_rows, input_names, local_places
 from ..model.explanation import Explanation, LocalRows
 from ..model.explanations import Explanations
 from ..model.local_model import LocalModel
@@ -121,6 +117,32 @@ class ExplainMixin:
             return Background.of(model.gate.anchors)
         return Background.of(np.zeros((1, model.n_features_in), model.dtype))
 
+    def paths(self, X: Any, background: Any = None) -> Paths:
+        """The ways from references to rows, and gradients averaged along them.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+        background : {array-like, CSR} of shape (n_references, n_features), default=None
+
+        Returns
+        -------
+        Paths
+        """
+        X = self._checked_rows(X)
+        given = None if background is None else self._checked_rows(background)
+        with Workers(self.n_jobs) as workers:
+            return self._row_paths(X, given, workers)
+
+    def _row_paths(self, X: Any, background: Any, workers: Workers) -> Paths:
+        """The ways to checked rows from the rows given."""
+        rows = self.background if background is None else Background.of(background)
+        model = self._explained_model()
+        found = model_paths(model, X, rows, workers)
+        if model.feature_map.attributes_input:
+            return found
+        return replace(found, names=model.feature_map.feature_names(input_names(self)))
+
     def _keep_background(self, data: LabelledRows) -> None:
         """Explain relative to these rows from now on."""
         self._background = summarize_rows(data.X, data.sample_weight)
@@ -142,4 +164,6 @@ class ExplainMixin:
         model, names = self._explained_model(), input_names(self)
         if not model.feature_map.attributes_input:
             names = model.feature_map.feature_names(names)
-        return ExplainedRows(found, getattr(self, "classes_", None), names, model, X)
+        classes = getattr(self, "classes_", None)
+        places = None if classes is None else partial(local_places, model, X, classes)
+        return ExplainedRows(found, classes, names, places)

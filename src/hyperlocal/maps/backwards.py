@@ -8,6 +8,7 @@ the rules of products and quotients.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -67,12 +68,14 @@ def weights_before(
     if isinstance(transformer, Pipeline):
         first, rest = transformer.steps[0][1], transformer[1:]
         if len(transformer.steps) > 1:
-            weights = weights_before(rest, weights, _after(first, X), _after(first, reference))
+            weights = weights_before(
+                rest, weights, transform(first, X), transform(first, reference)
+            )
         return weights_before(first, weights, X, reference)
     steps = _known_steps(transformer)
     X, reference = _dense(X), _dense(reference)
     if steps is None:
-        after = _dense(transformer.transform(X)) - _dense(transformer.transform(reference))
+        after = _dense(transform(transformer, X)) - _dense(transform(transformer, reference))
         return _secants(weights * after[:, None], X, reference)
     for step in steps:
         weights = step_weights(step, weights, X, reference)
@@ -152,14 +155,31 @@ def _unit_length_weights(weights: np.ndarray, X: np.ndarray, reference: np.ndarr
     ``1/r − 1/r₀ = −(x + x₀)·(x − x₀) / (r r₀ (r + r₀))``.
     """
     r, r0 = (np.linalg.norm(rows, axis=1) for rows in (X, reference))
+    both, has_both = X + reference, (r > 0) & (r0 > 0)
+    # Rows of zeros stay zeros, whatever their length is taken for.
+    r, r0 = np.where(r > 0, r, r0), np.where(r0 > 0, r0, r)
     r, r0 = np.where(r > 0, r, 1), np.where(r0 > 0, r0, 1)
-    both = X + reference
     along = 0.5 * np.einsum("ncd,nd->nc", weights, both) / (r * r0 * (r + r0))[:, None]
+    along *= has_both[:, None]
     return weights * (0.5 * (1 / r + 1 / r0))[:, None, None] - along[..., None] * both[:, None]
 
 
-def _after(transformer: Any, X: Any) -> Any:
-    return X if transformer is None or isinstance(transformer, str) else transformer.transform(X)
+def transform(transformer: Any, X: Any) -> Any:
+    """Transformed rows; rows of a transformer that saw a table may come without names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.preprocessing import MaxAbsScaler
+    >>> from hyperlocal.maps.backwards import transform
+    >>> transform(MaxAbsScaler().fit(np.array([[2.0], [-4.0]])), np.array([[1.0]]))
+    array([[0.25]])
+    """
+    if transformer is None or isinstance(transformer, str):
+        return X
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        return transformer.transform(X)
 
 
 def _dense(X: Any) -> np.ndarray:

@@ -8,11 +8,11 @@ from .explanations import Explanations
 from .inspection import (
     MeanContributions,
     anchor_weights,
-    explain,
     mean_contributions,
     support_fraction_bound,
 )
 from .local_model import ChainSettings, LocalModel
+from .through import explain
 
 __all__ = [
     "BoundaryPoint",

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Protocol, overload
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..maps.base import FeatureMap
-from ..runtime.threads import Workers, row_blocks
-from .background import Background
+from ..runtime.threads import Workers
 from .boundary import first_changes
+from .contributions import Contributions
 from .explanation import BoundaryPoint, Explanation, LocalRows
 from .multiclass import best_and_rival, margins_over_rival, predicted_codes
 
 # How far to search for the boundary, in multiples of the distance by the local linear model.
 REACH = 4.0
-NUMBERS_PER_EXPLANATION_BLOCK = 1 << 21
+
+#: Of each row, the active local models with their weights and contributions; and boundary points.
+Places = tuple[list[Any], list["BoundaryPoint | None"]]
 
 
 class ExplainedModel(Protocol):
@@ -76,76 +78,6 @@ def input_names(estimator: Any) -> np.ndarray:
     return getattr(estimator, "feature_names_in_", default)
 
 
-@dataclass(frozen=True)
-class Contributions:
-    """Scores of rows as sums over features, relative to references.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_rows, n_columns, n_features)
-        What each feature adds.
-    references, remainders : ndarray of shape (n_rows, n_columns)
-        The mean score of the references, and what no feature adds.
-    scores : ndarray of shape (n_rows, n_columns)
-        ``references + values.sum(axis=2) + remainders``.
-    seen : ndarray of shape (n_rows, n_features)
-        The features.
-    """
-
-    values: np.ndarray
-    references: np.ndarray
-    remainders: np.ndarray
-    scores: np.ndarray
-    seen: np.ndarray
-
-
-def path_contributions(
-    model: ExplainedModel,
-    X: Any,
-    background: Background,
-    workers: Workers,
-    *,
-    numbers_per_block: int = NUMBERS_PER_EXPLANATION_BLOCK,
-) -> Contributions:
-    """Contributions of the features to the scores of checked rows.
-
-    Parameters
-    ----------
-    model : ExplainedModel
-    X : ndarray or CSR of shape (n_rows, n_features)
-    background : Background
-        In the precision of the rows.
-    workers : Workers
-    numbers_per_block : int
-        Rows are explained in blocks such that so many numbers are held at a time.
-
-    Returns
-    -------
-    Contributions
-    """
-    seen, starts = _seen(model, X), _seen(model, background.rows)
-    scores = model.scores(X, workers).astype(np.float64)
-    expected = background.weights @ model.scores(background.rows, workers).astype(np.float64)
-    values = np.zeros((X.shape[0], scores.shape[1], seen.shape[1]))
-    per_row = scores.shape[1] * seen.shape[1] * max(1, len(getattr(model, "weights", ())))
-
-    def fill(block: tuple[int, int]) -> None:
-        part = slice(*block)
-        averages = model.path_weights(X[part], background.rows, Workers(1))
-        for share, start, weights in zip(background.weights, starts, averages, strict=True):
-            values[part] += share * weights * (seen[part] - start)[:, None]
-
-    workers.map(fill, row_blocks(X.shape[0], max(1, numbers_per_block // max(1, per_row))))
-    references = np.broadcast_to(expected, scores.shape)
-    return Contributions(values, references, scores - expected - values.sum(axis=2), scores, seen)
-
-
-def _seen(model: ExplainedModel, X: Any) -> np.ndarray:
-    """The features that contributions are of: the input's, or the mapped ones."""
-    seen = X if model.feature_map.attributes_input else model.feature_map.mapped(X)
-    return (seen.toarray() if sp.issparse(seen) else seen).astype(np.float64)
-
-
 class ExplainedRows(Sequence[Explanation]):
     """Explanations of rows that are made when they are asked for.
 
@@ -157,10 +89,8 @@ class ExplainedRows(Sequence[Explanation]):
     classes : ndarray or None
         All classes; None where the score is the prediction.
     names : ndarray of shape (n_features,)
-    model : ExplainedModel or None
-        For active anchors and boundary points; None where there are none.
-    X : ndarray or CSR of shape (n_rows, n_features)
-        Rows as the model takes them.
+    places : callable or None
+        Returns the active local models of all rows and their boundary points.
     predicted : ndarray of shape (n_rows,), optional
         Predicted classes as indices, where they are not those of the largest scores.
     """
@@ -170,15 +100,15 @@ class ExplainedRows(Sequence[Explanation]):
         found: Contributions,
         classes: np.ndarray | None,
         names: np.ndarray,
-        model: ExplainedModel | None = None,
-        X: Any = None,
+        places: Callable[[], Places] | None = None,
         predicted: np.ndarray | None = None,
     ):
-        self.found, self.classes, self.names, self.model, self.X = found, classes, names, model, X
+        self.classes, self.names = classes, names
         self.contributions, self.scores, self.values = found.values, found.scores, found.seen
         self.references, self.remainders = found.references, found.remainders
         self.predicted = predicted
-        self._places: tuple[list[Any], list[BoundaryPoint | None]] | None = None
+        self._find_places = places
+        self._places: Places | None = None
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -217,10 +147,10 @@ class ExplainedRows(Sequence[Explanation]):
             classes=classes[-self.scores.shape[1] :],
             rival=classes[rival[0]],
         )
-        if self.model is None:
+        if self._find_places is None:
             return one
         if self._places is None:
-            self._places = local_places(self.model, self.X, classes)
+            self._places = self._find_places()
         (anchors, weights, parts), boundary = self._places[0][i], self._places[1][i]
         return replace(
             one,
@@ -231,9 +161,7 @@ class ExplainedRows(Sequence[Explanation]):
         )
 
 
-def local_places(
-    model: ExplainedModel, X: Any, classes: np.ndarray
-) -> tuple[list[Any], list[BoundaryPoint | None]]:
+def local_places(model: ExplainedModel, X: Any, classes: np.ndarray) -> Places:
     """The active local models of rows, and where predictions change."""
     active: list[Any] = []
     points: list[BoundaryPoint | None] = []

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from .explaining import as_rows, input_names
 from .explanation import Explanation
 from .explanations import Explanations
 from .multiclass import as_columns
+from .through import explain
 
 __all__ = [
     "MeanContributions",
     "anchor_weights",
-    "explain",
     "mean_contributions",
     "split_pipeline",
     "support_fraction_bound",
@@ -30,56 +28,6 @@ def split_pipeline(estimator: Any) -> tuple[Pipeline | None, Any]:
         return None, estimator
     before = [step for _, step in estimator.steps[:-1] if step not in (None, "passthrough")]
     return (estimator[:-1] if before else None), estimator[-1]
-
-
-def explain(estimator: Any, X: Any, background: Any = None) -> Explanation | Explanations:
-    """Explain rows; through a pipeline, in the features that its last step sees.
-
-    Parameters
-    ----------
-    estimator : classifier of this library, or Pipeline that ends in one
-        Fitted.
-    X : {array-like, CSR} of shape (n_rows, n_features)
-        Rows as the estimator takes them.
-    background : {array-like, CSR} of shape (n_references, n_features), default=None
-        The rows that contributions are relative to; those kept by the model by default.
-
-    Returns
-    -------
-    Explanation, or Explanations for several rows
-        Features have the names that the pipeline gives them.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> from hyperlocal import LocallyLinearSVC
-    >>> from hyperlocal.model import explain
-    >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> model = make_pipeline(StandardScaler(), LocallyLinearSVC(random_state=0)).fit(X, y)
-    >>> explain(model, X.iloc[[60]]).feature_names[2]
-    'petal length (cm)'
-    """
-    steps, model = split_pipeline(estimator)
-    if steps is None:
-        return model.explain(X, background)
-    X, index = as_rows(X)
-    given = None if background is None else steps.transform(as_rows(background)[0])
-    explained = model.explain(steps.transform(X), given)
-    names = _explained_names(steps, model)
-    if isinstance(explained, Explanation):
-        return replace(explained, feature_names=names)
-    return Explanations([replace(one, feature_names=names) for one in explained], index)
-
-
-def _explained_names(steps: Pipeline | None, model: Any) -> np.ndarray:
-    """Names of the features that explanations are about, as the steps name them if they do."""
-    names = input_names(model)
-    if steps is not None:
-        with suppress(AttributeError, ValueError):
-            names = np.asarray(steps.get_feature_names_out(), dtype=object)
-    return model.model_.feature_map.feature_names(names)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..model.explanation import Explanation
-from ..model.inspection import MeanContributions, explain, mean_contributions
+from ..model.inspection import MeanContributions, mean_contributions
+from ..model.through import explain
 from .drawing import draw_bars, open_axes
 
 FEATURES_SHOWN = 10

@@ -1,0 +1,327 @@
+"""``hyperlocal.explain``: any model of the library, scikit-learn's SVMs, and pipelines of them."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import is_regressor
+from sklearn.pipeline import Pipeline
+from sklearn.svm import OneClassSVM
+from sklearn.utils.validation import check_is_fitted
+
+from ..maps.backwards import can_go_back, transform
+from ..maps.plain import NotPlain, plain_steps
+from ..runtime.threads import Workers, row_blocks
+from .background import Background, summarize_rows
+from .columns import column_groups
+from .contributions import Contributions, Paths, as_dense, joined, model_paths
+from .explaining import ExplainedRows, Places, as_rows, input_names, local_places
+from .explanation import BoundaryPoint, Explanation
+from .explanations import Explanations
+from .foreign import foreign_background, foreign_model, is_known
+
+ROWS_PER_BLOCK = 512
+
+
+@runtime_checkable
+class ExplainedEstimator(Protocol):
+    """An estimator of this library that explains its predictions."""
+
+    n_features_in_: int
+
+    def paths(self, X: Any, background: Any = None) -> Paths:
+        """The ways from references to rows."""
+
+    def explain(self, X: Any, background: Any = None) -> Explanation | Explanations:
+        """Explanations of rows."""
+
+
+def explain(model: Any, X: Any, background: Any = None) -> Explanation | Explanations:
+    """Explain predictions exactly: what each feature of the input adds to the scores.
+
+    Steps of a pipeline are undone: scalers, PCA, learned metrics and other steps with known
+    formulas. Of encoded tables (``TableEncoder``, ``OneHotEncoder``, ``ColumnTransformer``), the
+    contributions of all numbers that one column became are summed. Where a step has no known
+    formula, as for vectorizers of text, features are what it returns.
+
+    Parameters
+    ----------
+    model : fitted estimator or Pipeline
+        Of this library, or scikit-learn's ``SVC``, ``NuSVC``, ``SVR``, ``NuSVR``, ``OneClassSVM``
+        and linear models (``LinearSVC``, ``LinearSVR``, ``LogisticRegression``, ``SGDClassifier``,
+        ``Ridge``, …); also a search of these.
+    X : rows as the model takes them
+        An array, CSR, a DataFrame or one of its rows, a list of texts.
+    background : rows as the model takes them, default=None
+        The rows that contributions are relative to. By default, those kept by models of this
+        library; for scikit-learn's, some made from the support vectors, or, for linear models, what
+        the steps before turn into zeros.
+
+    Returns
+    -------
+    Explanation, or Explanations for several rows
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn.svm import SVC
+    >>> from hyperlocal import explain
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = make_pipeline(StandardScaler(), SVC()).fit(X, y)
+    >>> explanation = explain(model, X.iloc[60])
+    >>> explanation.feature_names[2], explanation.values[2].item()
+    ('petal length (cm)', 3.5)
+    """
+    steps, last = fitted_parts(model)
+    check_is_fitted(last)
+    if not steps and isinstance(last, ExplainedEstimator):
+        return last.explain(X, background)
+    if not isinstance(last, ExplainedEstimator) and not is_known(last):
+        raise TypeError(
+            f"{type(last).__name__} cannot be explained exactly; models of this library, SVMs of "
+            "scikit-learn and linear models can."
+        )
+    X, index = _rows_of(X)
+    chain = _Chain(steps, last)
+    begins = list(row_blocks(_n_rows(X), ROWS_PER_BLOCK))
+    given = None if background is None else _rows_of(background)[0]
+    found = joined([chain.contributions(_take(X, *block), given) for block in begins])
+    rows = ExplainedRows(
+        found,
+        chain.classes,
+        chain.names,
+        places=None if chain.classes is None else partial(chain.places, X),
+        predicted=chain.predicted(model, X),
+    )
+    return rows[0] if len(rows) == 1 else Explanations(rows, index)
+
+
+def fitted_parts(estimator: Any) -> tuple[list[Any], Any]:
+    """The transformers that rows pass, and the model, of pipelines and searches.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn.svm import LinearSVC
+    >>> from hyperlocal.model.through import fitted_parts
+    >>> fitted_parts(make_pipeline("passthrough", StandardScaler(), LinearSVC()))
+    ([StandardScaler()], LinearSVC())
+    """
+    steps: list[Any] = []
+    while True:
+        if hasattr(estimator, "best_estimator_") and hasattr(estimator, "cv_results_"):
+            estimator = estimator.best_estimator_
+        elif isinstance(estimator, Pipeline):
+            for _, step in estimator.steps[:-1]:
+                steps += _flat(step)
+            estimator = estimator.steps[-1][1]
+        else:
+            return steps, estimator
+
+
+def _flat(step: Any) -> list[Any]:
+    if step is None or isinstance(step, str):
+        return []
+    if isinstance(step, Pipeline):
+        return [one for _, part in step.steps for one in _flat(part)]
+    return [step]
+
+
+class _Chain:
+    """Transformers and the model after them."""
+
+    def __init__(self, steps: list[Any], last: Any):
+        self.steps, self.last = steps, last
+        self.names = np.empty(0, dtype=object)
+
+    @property
+    def classes(self) -> np.ndarray | None:
+        """The model's classes; None where it predicts numbers."""
+        if isinstance(self.last, OneClassSVM):
+            return np.array([-1, 1])
+        return None if is_regressor(self.last) else getattr(self.last, "classes_", None)
+
+    def forward(self, X: Any) -> list[Any]:
+        """The rows before each step, and those that the model takes."""
+        levels = [X]
+        for step in self.steps:
+            levels.append(transform(step, levels[-1]))
+        return levels
+
+    def predicted(self, model: Any, X: Any) -> np.ndarray | None:
+        """Predicted classes as indices."""
+        if self.classes is None:
+            return None
+        return np.searchsorted(self.classes, model.predict(X))
+
+    def contributions(self, X: Any, given: Any) -> Contributions:
+        """Contributions of the input's columns, as far as steps can be undone."""
+        levels = self.forward(X)
+        start_levels = None if given is None else self.forward(given)
+        paths = self._paths(levels[-1], None if start_levels is None else start_levels[-1])
+        level = len(self.steps)
+        if paths.names is not None:
+            return self._named(paths.contributions(), paths.names)
+        if start_levels is None and self._can_shift(paths):
+            start_levels = self._starts(np.concatenate(paths.starts))
+            if start_levels is not None:  # exact also for steps that lose something
+                paths = self._paths(levels[-1], start_levels[-1])
+        while level and can_go_back(self.steps[level - 1]):
+            if start_levels is None or start_levels[level - 1] is None:
+                break
+            level -= 1
+            starts = [as_dense(row) for row in _each(start_levels[level])]
+            paths = paths.before(self.steps[level], levels[level], starts)
+        return self._of_columns(paths.contributions(), level, X)
+
+    def places(self, X: Any) -> Places:
+        """Active local models of rows, and where predictions change, in the input's units."""
+        levels, classes = self.forward(X), self.classes
+        assert classes is not None
+        if isinstance(self.last, ExplainedEstimator):
+            inner = self.last.explain(levels[-1])
+            several = [inner] if isinstance(inner, Explanation) else list(inner)
+            active = [(e.anchors, e.anchor_weights, e.anchor_contributions) for e in several]
+            points = [e.boundary for e in several]
+        else:
+            active, points = local_places(foreign_model(self.last), as_dense(levels[-1]), classes)
+        if not all(can_go_back(step) for step in self.steps):
+            return active, [None] * len(points)
+        rows = as_dense(X)
+        return active, [self._in_input(*pair) for pair in zip(points, rows, strict=True)]
+
+    def _in_input(self, point: BoundaryPoint | None, row: np.ndarray) -> BoundaryPoint | None:
+        """A point on the other side as a row of the input."""
+        found = None if point is None else point.row[None]
+        for step in reversed(self.steps):
+            found = None if found is None else inverse(step, found)
+        if point is None or found is None:
+            return None
+        changes = found[0] - row
+        distance = float(np.linalg.norm(changes))
+        share = distance / point.distance if point.distance else 1.0
+        return replace(
+            point, row=found[0], changes=changes, distance=distance,
+            linear_distance=share * point.linear_distance,
+        )  # fmt: skip
+
+    def _paths(self, Z: Any, Z0: Any) -> Paths:
+        """The ways in what the model takes."""
+        if isinstance(self.last, ExplainedEstimator):
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="X does not have valid feature names")
+                return self.last.paths(Z, Z0)
+        own = foreign_background(self.last) if Z0 is None else Background.of(Z0)
+        with Workers(1) as workers:
+            return model_paths(foreign_model(self.last), as_dense(Z), own, workers)
+
+    def _can_shift(self, paths: Paths) -> bool:
+        return bool(self.steps) and all(len(start) == 1 for start in paths.starts)
+
+    def _starts(self, starts: np.ndarray) -> list[Any] | None:
+        """References before each step, from those of the model; None before the first unknown."""
+        first, rows = len(self.steps), starts
+        while first and can_go_back(self.steps[first - 1]):
+            before = inverse(self.steps[first - 1], rows)
+            if before is None:
+                break
+            first, rows = first - 1, before
+        if first == len(self.steps):
+            return None
+        levels: list[Any] = [None] * first + [rows]
+        for step in self.steps[first:]:
+            levels.append(transform(step, levels[-1]))
+        return levels
+
+    def _named(self, found: Contributions, names: Any) -> Contributions:
+        self.names = np.asarray(names, dtype=object)
+        return found
+
+    def _of_columns(self, found: Contributions, level: int, X: Any) -> Contributions:
+        """Named by the input, or by what the steps before make of it; dummies are summed."""
+        if level == 0:
+            names = getattr(X, "columns", None)
+            estimator = (self.steps or [self.last])[0]
+            return self._named(found, input_names(estimator) if names is None else list(names))
+        groups = column_groups(self.steps[0]) if level == 1 else None
+        if groups is not None:
+            cells = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X, dtype=object)
+            members, labels, sources = groups
+            seen = np.empty((len(cells), len(labels)), dtype=object)
+            for place, source in enumerate(sources):
+                seen[:, place] = (
+                    cells[:, source] if source >= 0 else found.seen[:, np.argmax(members == place)]
+                )
+            return self._named(found.grouped(members, len(labels), seen), labels)
+        names = None
+        with suppress(AttributeError, ValueError, NotImplementedError):
+            names = self._names_after(level)
+        if names is None:
+            names = [f"x{i}" for i in range(found.seen.shape[1])]
+        return self._named(found, names)
+
+    def _names_after(self, level: int) -> np.ndarray:
+        names = None
+        for step in self.steps[:level]:
+            names = step.get_feature_names_out(names)
+        return np.asarray(names, dtype=object)
+
+
+def inverse(step: Any, rows: np.ndarray) -> np.ndarray | None:
+    """Rows that a transformer turns into the rows given, or near them; None where unknown.
+
+    A transformer that loses something, as Gaussians do, has other rows of its own.
+
+    Parameters
+    ----------
+    step : fitted transformer
+    rows : ndarray of shape (n_rows, n_features_out)
+    """
+    with suppress(Exception):
+        back = as_dense(step.inverse_transform(rows))
+        return back if np.isfinite(back).all() else None
+    with suppress(NotPlain):
+        steps = plain_steps(step)
+        if len(steps) == 1 and steps[0].kind == "scale":
+            factor = steps[0].parts["factor"]
+            away = rows - steps[0].parts["shift"]
+            return np.divide(away, factor, out=np.zeros_like(away), where=factor != 0)
+        if len(steps) == 1 and steps[0].kind == "matrix":
+            away = rows - steps[0].parts["shift"]
+            return np.linalg.lstsq(steps[0].parts["matrix"].T, away.T)[0].T
+        if len(steps) == 1 and steps[0].kind == "norm":
+            return rows
+        if len(steps) == 1 and steps[0].kind == "gaussian":  # it keeps some training rows
+            return summarize_rows(steps[0].parts["centers"]).rows
+    return None
+
+
+def _each(rows: Any) -> list[Any]:
+    """Rows one by one, each a matrix of one row."""
+    return [rows[i : i + 1] for i in range(rows.shape[0])]
+
+
+def _rows_of(X: Any) -> tuple[Any, Any]:
+    """Rows of what may be one row, or texts, and their index."""
+    if isinstance(X, str):
+        return [X], None
+    if not sp.issparse(X) and np.ndim(X) == 1 and all(isinstance(one, str) for one in X):
+        return list(X), getattr(X, "index", None) if not isinstance(X, list) else None
+    return as_rows(X)
+
+
+def _n_rows(X: Any) -> int:
+    return len(X) if isinstance(X, list) else X.shape[0]
+
+
+def _take(X: Any, begin: int, end: int) -> Any:
+    return X.iloc[begin:end] if hasattr(X, "iloc") else X[begin:end]
