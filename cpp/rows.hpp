@@ -64,28 +64,33 @@ struct RowBuffer {
   std::vector<Column> columns;
 };
 
-// Number of columns of the quadratic map: the features, their squares, their products in pairs.
-inline Index quadratic_width(Index n_features) {
-  return n_features * (n_features + 3) / 2;
+// Number of columns of the quadratic map: the features, and squares and products in pairs of the
+// first `n_paired` of them.
+inline Index quadratic_width(Index n_features, Index n_paired) {
+  return n_features + n_paired * (n_paired + 1) / 2;
 }
 
 template <class T>
 class Rows {
  public:
-  // CSR rows, or dense ones where `columns` and `starts` are null.
+  // CSR rows, or dense ones where `columns` and `starts` are null. The quadratic map takes products
+  // of the first `n_paired` features, which are all features of CSR rows.
   Rows(const T* values, const Column* columns, const Index* starts, Index n_rows, Index n_features,
-       bool quadratic, T scale)
+       bool quadratic, T scale, Index n_paired)
       : values_(values),
         columns_(columns),
         starts_(starts),
         n_rows_(n_rows),
         n_features_(n_features),
         quadratic_(quadratic),
-        scale_(scale) {}
+        scale_(scale),
+        n_paired_(n_paired) {}
 
   Index n_rows() const { return n_rows_; }
   bool is_dense() const { return starts_ == nullptr; }
-  Index width() const { return quadratic_ ? quadratic_width(n_features_) : n_features_; }
+  Index width() const {
+    return quadratic_ ? quadratic_width(n_features_, n_paired_) : n_features_;
+  }
 
   // The first bytes of a row that will be fetched soon; the hardware follows a long row by itself.
   void prefetch_row(Index row) const {
@@ -113,17 +118,17 @@ class Rows {
   }
 
   // With x scaled by s: φ(x) = [√2 x_i; then for each i: x_i², √2 x_i x_j for j > i], so that
-  // φ·φ' = (s² x·x' + 1)² − 1.
+  // φ·φ' = (s² x·x' + 1)² − 1 where products of all features are taken.
   RowView<T> expand_dense(const RowView<T>& x, RowBuffer<T>& buffer) const {
     buffer.values.resize(static_cast<std::size_t>(width()));
     const T root2 = std::sqrt(T(2));
     T* out = buffer.values.data();
     for (Index i = 0; i < x.size; ++i) *out++ = root2 * scale_ * x.values[i];
-    for (Index i = 0; i < x.size; ++i) {
+    for (Index i = 0; i < n_paired_; ++i) {
       const T square = scale_ * scale_ * x.values[i];
       *out++ = square * x.values[i];
       const T scaled = root2 * square;
-      const Index rest = x.size - i - 1;
+      const Index rest = n_paired_ - i - 1;
       const T* others = x.values + i + 1;
 #pragma omp simd
       for (Index j = 0; j < rest; ++j) out[j] = scaled * others[j];
@@ -133,7 +138,7 @@ class Rows {
   }
 
   RowView<T> expand_sparse(const RowView<T>& x, RowBuffer<T>& buffer) const {
-    const Index size = quadratic_width(x.size);
+    const Index size = quadratic_width(x.size, x.size);
     buffer.values.resize(static_cast<std::size_t>(size));
     buffer.columns.resize(static_cast<std::size_t>(size));
     const T root2 = std::sqrt(T(2));
@@ -162,6 +167,7 @@ class Rows {
   Index n_features_;
   bool quadratic_;
   T scale_;
+  Index n_paired_;
 };
 
 // Σ_v a_v b_v in double precision.

@@ -91,7 +91,7 @@ def _dense(values: Any) -> Any:
 
 
 def write(folder: Path) -> None:
-    """Write all models: each by skops, all by joblib, one by pickle; and their answers."""
+    """Write all models, each as skops, together as joblib, one as a pickle; and their answers."""
     folder.mkdir(parents=True)
     X, models = fitted_models()
     expected: dict[str, np.ndarray] = {"rows": X}

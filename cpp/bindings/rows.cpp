@@ -9,34 +9,42 @@ namespace hyperlocal::bindings {
 
 namespace {
 
+// Products of all features.
+constexpr Index all_paired = -1;
+
 // Columns of the lifted row, the constant among them, have indices of 32 bits.
-void require_width(const char* name, Index n_features, bool quadratic) {
+void require_width(const char* name, Index n_features, bool quadratic, Index n_paired) {
   constexpr Index largest_width = largest_size - 1;
   require_between(name, n_features, Index(0), largest_width);
+  require_between("n_paired", n_paired, Index(0), n_features);
   if (quadratic)
-    require_between("quadratic width", quadratic_width(n_features), Index(0), largest_width);
+    require_between("quadratic width", quadratic_width(n_features, n_paired), Index(0),
+                    largest_width);
 }
 
 template <class T>
 void bind_makers(nb::module_& m) {
-  def_maker(m, "rows", args("dense"_array, "quadratic"_a = false, "scale"_a = T(1)),
-            [](Matrix<const T> dense, bool quadratic, T scale) {
-              require_width("features of dense", size(dense, 1), quadratic);
-              return Rows<T>(dense.data(), nullptr, nullptr, size(dense, 0), size(dense, 1),
-                             quadratic, scale);
+  def_maker(m, "rows",
+            args("dense"_array, "quadratic"_a = false, "scale"_a = T(1), "n_paired"_a = all_paired),
+            [](Matrix<const T> dense, bool quadratic, T scale, Index n_paired) {
+              const Index n_features = size(dense, 1);
+              if (n_paired == all_paired) n_paired = n_features;
+              require_width("features of dense", n_features, quadratic, n_paired);
+              return Rows<T>(dense.data(), nullptr, nullptr, size(dense, 0), n_features, quadratic,
+                             scale, n_paired);
             });
   def_maker(m, "rows",
             args("values"_array, "columns"_array, "starts"_array, "n_features"_a,
                  "quadratic"_a = false, "scale"_a = T(1)),
             [](Vector<const T> values, Vector<const Column> columns, Vector<const Index> starts,
                Index n_features, bool quadratic, T scale) {
-              require_width("n_features", n_features, quadratic);
+              require_width("n_features", n_features, quadratic, n_features);
               require_shape("columns", columns, size(values));
               require_size("starts", size(starts));
               require_starts("starts", starts, size(starts) - 1, size(values));
               require_indices("columns", columns, n_features);
               return Rows<T>(values.data(), columns.data(), starts.data(), size(starts) - 1,
-                             n_features, quadratic, scale);
+                             n_features, quadratic, scale, n_features);
             });
   def_maker(m, "coder", args("rows"_a, "anchors"_array, "half_norms"_array, "options"_a),
             [](const Rows<T>& rows, Matrix<const T> anchors, Vector<const T> half_norms,

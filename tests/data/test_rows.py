@@ -106,6 +106,18 @@ def test_products_of_quadratic_rows(X):
     assert np.all(np.abs(phi @ phi.T - expected) <= 1e-13 * scale)
 
 
+@given(st.integers(0, 30), st.integers(0, 30))
+def test_products_of_some_features(n_features, n_paired):
+    """All features, then squares and products of the first of them."""
+    n_paired = min(n_features, n_paired)
+    X = np.random.default_rng(n_features).normal(size=(2, n_features))
+    rows = core_rows(X, quadratic=True, scale=0.5, n_paired=n_paired)
+    phi = np.empty((2, quadratic_width(n_features, n_paired)))
+    rows.gather(np.arange(2), phi)
+    products = quadratic_map(0.5 * X[:, :n_paired])[:, n_paired:]
+    np.testing.assert_allclose(phi, np.hstack([np.sqrt(0.5) * X, products]), atol=1e-12)
+
+
 @given(st.integers(0, 60))
 def test_quadratic_width(n_features):
     """The width counts the features, their squares and their products in pairs."""

@@ -17,6 +17,7 @@ from sklearn.preprocessing import (
 from estimators.data import make_data
 from hyperlocal import LocallyLinearSVC, LocallyLinearSVCCV, SupervisedAnchorSVC
 from hyperlocal.linear import SDCASVC, PegasosSVC
+from hyperlocal.maps.quadratic import QuadraticMap
 from hyperlocal.papers import (
     ClusteredSVC,
     LandmarkSVC,
@@ -41,6 +42,8 @@ MODELS = {
     "inverse_distance": local(coding="inverse_distance"),
     "lle": local(coding="lle"),
     "llc": local(coding="llc"),
+    "levels": LocallyLinearSVC((1, 3, 9), n_neighbors=2, C=3.0, random_state=0),
+    "kept features": local(feature_map=QuadraticMap(2, rescale=True, keep_features=True)),
     "nystroem": local(feature_map="nystroem"),
     "chi2": local(feature_map="additive_chi2"),
     "transformers": local(feature_map=PCA(2, whiten=True), code_on=PCA(3)),

@@ -21,10 +21,11 @@ def test_quadratic_map(dtype, storage):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_weights_on_principal_axes_pulled_back(dtype):
+@pytest.mark.parametrize("keep_features", [False, True])
+def test_weights_on_principal_axes_pulled_back(dtype, keep_features):
     """Weights on products of principal components are stated on the input's own features."""
     X = make_rows(dtype, n_features=9) + np.asarray(2, dtype)
-    feature_map = fitted(QuadraticMap(n_axes=3), X)
+    feature_map = fitted(QuadraticMap(n_axes=3, keep_features=keep_features), X)
     coef = np.random.default_rng(0).standard_normal((40, 2, feature_map.n_features_out))
     local, shift = feature_map.pull_back(X, coef.astype(dtype))
     scores = np.einsum("ncp,np->nc", coef, read_rows(feature_map, X).astype(float))
@@ -60,6 +61,32 @@ def test_rows_are_stored_as_principal_components():
     feature_map = fitted(QuadraticMap(n_axes=3), X)
     components = PCA(3).fit_transform(X)
     np.testing.assert_allclose(np.abs(feature_map.stored(X)), np.abs(components), atol=1e-3)
+
+
+def test_features_are_kept_beside_products():
+    """The map is √2 times components and centered features, then the components' products."""
+    X = make_rows(n_rows=50, n_features=6)
+    feature_map = fitted(QuadraticMap(n_axes=2, keep_features=True), X)
+    alone = fitted(QuadraticMap(n_axes=2), X)
+    phi, products = read_rows(feature_map, X), read_rows(alone, X)
+    assert phi.shape[1] == feature_map.n_features_out == 2 + 6 + 3
+    np.testing.assert_allclose(phi[:, :2], products[:, :2])
+    np.testing.assert_allclose(phi[:, 2:8], np.sqrt(2) * (X - X.mean(axis=0)), atol=1e-12)
+    np.testing.assert_allclose(phi[:, 8:], products[:, 2:])
+
+
+def test_features_are_kept_only_beside_components():
+    """Without principal axes products are taken of the features themselves."""
+    X = make_rows()
+    kept = fitted(QuadraticMap(keep_features=True), X)
+    np.testing.assert_array_equal(read_rows(kept, X), read_rows(fitted(QuadraticMap(), X), X))
+
+
+def test_axes_of_little_variance_are_left_out():
+    """An axis needs its share of the variance of all features."""
+    X = make_rows(n_rows=400, n_features=4) * np.array([10.0, 5.0, 1.0, 0.1])
+    axes = [fitted(QuadraticMap(n_axes=4, least_share=share), X).axes for share in (0, 0.005, 0.1)]
+    assert [len(one) for one in axes] == [4, 3, 2]
 
 
 def test_principal_axes_of_weighted_rows():

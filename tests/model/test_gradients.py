@@ -20,6 +20,7 @@ MAPS = {
     "quadratic": "quadratic",
     "rescaled": QuadraticMap(rescale=True),
     "axes": QuadraticMap(n_axes=2, rescale=True),
+    "axes and features": QuadraticMap(n_axes=2, rescale=True, keep_features=True),
 }
 every_map = pytest.mark.parametrize("feature_map", MAPS.values(), ids=MAPS)
 every_norm = pytest.mark.parametrize("normalize", [False, True], ids=["papers", "unit"])
@@ -53,6 +54,14 @@ def test_gradients_are_central_differences(feature_map, normalize, coding, worke
     """Gate, map and normalization are differentiated."""
     model, X = fitted(feature_map=feature_map, normalize=normalize, coding=coding)
     assert gate_is_included(model)
+    assert_are_gradients(model, X, workers)
+
+
+@every_norm
+@pytest.mark.parametrize("coding", ["soft", "inverse_distance", "hard"])
+def test_gradients_of_levels(normalize, coding, workers):
+    """Each level of anchors has weights of unit length."""
+    model, X = fitted(n_anchors=(1, 5, 12), normalize=normalize, coding=coding)
     assert_are_gradients(model, X, workers)
 
 

@@ -26,11 +26,21 @@ def automatic(**options):
     return LocallyLinearSVC(C="auto", global_intercept=True, random_state=0, **options)
 
 
+def checkerboard(n_rows=1_000, n_fields=4, seed=0):
+    X = np.random.default_rng(seed).uniform(0, n_fields, size=(n_rows, 2))
+    return X, np.floor(X).sum(axis=1).astype(int) % 2
+
+
 @pytest.mark.parametrize("seed", range(3))
-def test_noise_gets_a_linear_model_and_curves_do_not(seed):
-    """Where a straight line is right, one linear model is chosen; not where it is wrong."""
-    assert len(automatic().fit(*noisy_line(seed=seed)).anchors_) == 1
-    assert len(automatic().fit(*clean_curve(n_classes=3, seed=seed)).anchors_) > 1
+def test_models_are_as_rich_as_the_data_need(seed):
+    """Noise about a line gets one model, two quadrants one with products, fields levels."""
+    line, product, fields = (
+        automatic().fit(*data).chosen_
+        for data in (noisy_line(seed=seed), clean_curve(seed=seed), checkerboard(seed=seed))
+    )
+    assert line["n_anchors"] == 1
+    assert (product["n_anchors"], product["feature_map"]) == (1, "auto")
+    assert len(fields["n_anchors"]) == 3
 
 
 def test_noise_gets_a_smaller_cost():
@@ -45,20 +55,22 @@ def test_noise_gets_a_smaller_cost():
     assert median_cost(noisy) < median_cost(y)
 
 
-def test_the_choice_is_a_model_of_its_own():
-    """The model is, to the last bit, the one that is fitted with the chosen C given."""
-    X, y = clean_curve(n_classes=3)
+@pytest.mark.parametrize("data", [noisy_line(), clean_curve(), checkerboard(500)])
+def test_the_choice_is_a_model_of_its_own(data):
+    """The model is, to the last bit, the one that is fitted with the chosen parameters given."""
+    X, y = data
     chosen = automatic().fit(X, y)
-    assert len(chosen.anchors_) > 1
-    given = LocallyLinearSVC(C=chosen.C_, random_state=0).fit(X, y)
+    given = LocallyLinearSVC(**chosen.chosen_, random_state=0).fit(X, y)
     np.testing.assert_array_equal(chosen.decision_function(X), given.decision_function(X))
+    assert given.chosen_ == chosen.chosen_
 
 
 @pytest.mark.parametrize("options", [{"multi_class": "crammer_singer"}, {"loss": "hinge"}], ids=str)
 def test_a_linear_model_that_takes_many_epochs_is_not_chosen(options):
     """Rows far from the origin: the final fit converges (a warning is an error here)."""
     X = np.random.default_rng(0).normal(100, size=(100, 2))
-    assert len(automatic(**options).fit(X, np.arange(100) % 2).anchors_) > 1
+    model = automatic(**options).fit(X, np.arange(100) % 2)
+    assert model.chosen_["feature_map"] == "auto"
 
 
 def test_trials_do_not_warn_of_their_own_rows():

@@ -8,7 +8,7 @@ copied. A task whose member is missing returns None; the driver then creates the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -158,9 +158,8 @@ def split(
         groups = rng.integers(n_members, size=n_rows)
     elif n_rows:
         with Workers(1) as workers:
-            nearest = replace(plan.chain.gate, n_neighbors=1, coding="hard")
-            codes = nearest.encode(plan.chain.space(data.X), workers)
-            groups = assign_rows(codes.anchors[:, 0], shares, rng)
+            nearest = plan.chain.encode(data.X, workers).anchors[:, 0]
+            groups = assign_rows(nearest, shares, rng)
     else:
         groups = np.zeros(0, np.intp)
     order = np.argsort(groups, kind="stable")

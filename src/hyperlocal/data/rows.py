@@ -15,10 +15,13 @@ ROWS_PER_NORM_BLOCK = 2_048
 LARGEST_WIDTH = np.iinfo(np.int32).max
 
 
-def core_rows(X: Any, *, quadratic: bool = False, scale: float = 1.0) -> Any:
+def core_rows(
+    X: Any, *, quadratic: bool = False, scale: float = 1.0, n_paired: int | None = None
+) -> Any:
     """View rows in the compiled core; with ``quadratic`` the map is applied as rows are read.
 
-    The quadratic map may see the rows times ``scale``.
+    The quadratic map may see the rows times ``scale``, and take products of the first ``n_paired``
+    features only (of dense rows).
 
     Examples
     --------
@@ -28,21 +31,26 @@ def core_rows(X: Any, *, quadratic: bool = False, scale: float = 1.0) -> Any:
     5
     """
     n_features = X.shape[1]
-    if quadratic and quadratic_width(n_features) > LARGEST_WIDTH:
+    width = quadratic_width(n_features, n_paired)
+    if quadratic and width > LARGEST_WIDTH:
         raise ValueError(
-            f"feature_map='quadratic' would make {quadratic_width(n_features)} features of the "
-            f"{n_features} given; reduce them first, or choose feature_map=None."
+            f"feature_map='quadratic' would make {width} features of the {n_features} given; "
+            "reduce them first, or choose feature_map=None."
         )
     if sp.issparse(X):
         columns = X.indices.astype(np.int32, copy=False)
         starts = X.indptr.astype(np.int64, copy=False)
         return _core.rows(X.data, columns, starts, n_features, quadratic, scale)
-    return _core.rows(X, quadratic, scale)
+    return _core.rows(X, quadratic, scale, n_features if n_paired is None else n_paired)
 
 
-def quadratic_width(n_features: int) -> int:
-    """Columns of the quadratic map: the features, their squares, their products in pairs."""
-    return n_features * (n_features + 3) // 2
+def quadratic_width(n_features: int, n_paired: int | None = None) -> int:
+    """Columns of the quadratic map: the features, and squares and products in pairs.
+
+    These are of the first ``n_paired`` features, or of all.
+    """
+    n_paired = n_features if n_paired is None else n_paired
+    return n_features + n_paired * (n_paired + 1) // 2
 
 
 def well_formed(X: Any, name: str = "X") -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
 from ..model.local_model import ChainSettings
 from ..runtime.progress import with_callbacks
+from ..selection.automatic import candidates_of, parameters_of
 from .chain import ChainClassifier
 
 
@@ -25,9 +26,10 @@ class LocallyLinearSVC(ChainClassifier):
 
     Parameters
     ----------
-    n_anchors : int or "auto", default="auto"
+    n_anchors : int, sequence of int, "auto" or "levels", default="auto"
         Number of local models ``m``. "auto" is ``max(8, √N/4)``, at most N/8, of N distinct rows.
-        One anchor is a linear SVM.
+        One anchor is a linear SVM. Several numbers are levels of resolution, whose models are
+        added: "levels" is one global model, as many local ones as "auto", and eight times as many.
     n_neighbors : int, default=8
         Active local models per row, ``k``.
     coding : {"soft", "inverse_distance", "lle", "llc", "lcc", "hard"}, default="soft"
@@ -42,17 +44,19 @@ class LocallyLinearSVC(ChainClassifier):
 "nystroem", "bias_only"}, transformer or FeatureMap, default="auto"
         The features of the local models, ``φ(x)``: the row itself (None), all products of pairs of
         features ("quadratic"), a finite map of an additive kernel, and so on. "auto" is quadratic
-        on rescaled rows (so that features and products have similar sizes), above 64 features on 40
-        principal components; it is the row itself for sparse rows.
+        on rescaled rows (so that features and products have similar sizes); above 64 features these
+        and the products of at most 40 principal components, each with at least half a percent of
+        the variance. It is the row itself for sparse rows.
     code_on : {"input", "features"}, column indices or transformer, default="input"
         What distances to anchors are measured on.
     normalize : bool, default=True
         Scale each lifted row ``γ ⊗ [φ, 1]`` to norm one: the same ``C`` then suits most data, and
         training needs few epochs. False is the form of the papers.
     C : float or "auto", default="auto"
-        Weight of the losses against ``½‖W‖²``. "auto" evaluates increasing values on held-out rows:
-        noisy data need less than clean data. If anchors and map are chosen automatically too, it
-        also decides whether one linear model of the rows as they are does better.
+        Weight of the losses against ``½‖W‖²``. "auto" evaluates several values on held-out rows:
+        noisy data need less than clean data. If anchors and map are left to "auto" too, it also
+        chooses among one linear model of the rows as they are, one model with the map, local
+        models, and levels of them; a richer one only if it is better beyond chance.
     loss : {"squared_hinge", "hinge", "log"}, default="squared_hinge"
         "log" gives ``predict_proba``.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
@@ -92,8 +96,12 @@ class LocallyLinearSVC(ChainClassifier):
     ----------
     C_ : float
         The weight of the losses that was used.
+    chosen_ : dict
+        Parameters that were chosen by ``C="auto"``: ``LocallyLinearSVC(**chosen_)`` fits such a
+        model without a choice.
     anchors_ : ndarray of shape (n_anchors, width)
-        One anchor, if a linear model was chosen; with relevance, in the scaled features.
+        One anchor, if a single model was chosen; of levels, fine ones first. With relevance, in the
+        scaled features.
     beta_ : float
     coef_ : ndarray of shape (n_anchors, n_columns, p)
         Weights of the local models; one column per class, or one for two classes.
@@ -161,6 +169,11 @@ class LocallyLinearSVC(ChainClassifier):
         return self.model_.global_intercept
 
     @property
+    def chosen_(self) -> dict[str, Any]:
+        """Parameters that fit such a model without a choice."""
+        return parameters_of(self.model_, self._settings()) | {"C": self.C_}
+
+    @property
     def relevance_(self) -> np.ndarray | None:
         """What features are multiplied by before everything else; None for features as given."""
         before = self.model_.input_map
@@ -172,18 +185,8 @@ class LocallyLinearSVC(ChainClassifier):
     def _candidates(self, settings: ChainSettings) -> list[ChainSettings]:
         if not (isinstance(self.C, str) and self.C == "auto"):
             return []
-        is_automatic = all(
-            isinstance(value, str) and value == default
-            for value, default in (
-                (self.n_anchors, "auto"), (self.feature_map, "auto"),
-                (self.anchors, "kmeans"), (self.code_on, "input"),
-            )
-        )  # fmt: skip
-        # Rows as they are, so that the first candidate is what any linear classifier fits; but
-        # stochastic gradient converges slowly on rows of different lengths.
-        normalize = self.normalize and self.solver == "sgd"
-        linear = replace(settings, n_anchors=1, feature_map=None, normalize=normalize, before=None)
-        return [linear, settings] if is_automatic else [settings]
+        # Stochastic gradient converges slowly on rows of different lengths.
+        return candidates_of(settings, self.normalize and self.solver == "sgd")
 
     @with_callbacks
     def fit_stream(

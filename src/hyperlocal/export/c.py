@@ -206,8 +206,9 @@ def _beside(source: Source, x: Buffer, branches: list[list[Step]]) -> Buffer:
 def _quadratic(
     source: Source, x: Buffer, factor: float, upper: np.ndarray, lower: np.ndarray
 ) -> Buffer:
-    """``upper`` and ``lower`` are all pairs, in the order of the loops in ``steps.h``."""
-    return source.linear("quadratic", x, x.width + len(upper), number(factor))
+    """``upper`` and ``lower`` are all pairs of the first features, in the order of ``steps.h``."""
+    n_paired = int(upper.max(initial=-1)) + 1
+    return source.linear("quadratic", x, x.width + len(upper), number(factor), n_paired)
 
 
 def _additive(source: Source, x: Buffer, amplitudes: np.ndarray, frequencies: np.ndarray) -> Buffer:
@@ -262,7 +263,22 @@ def _gate(
     return near, weights, k
 
 
-_GATES: dict[str, Callable[..., ActiveAnchors]] = {"always": _always, "gate": _gate}
+def _levels(source: Source, x: Buffer, gates: list[Step]) -> ActiveAnchors:
+    parts = [_GATES[gate.kind](source, x, **gate.parts) for gate in gates]
+    n_active = sum(k for _, _, k in parts)
+    near, weights = source.room("int", "near", n_active), source.room("float", "gate", n_active)
+    begin = first = 0
+    for gate, (own, own_weights, k) in zip(gates, parts, strict=True):
+        places = f"{near} + {begin}", f"{weights} + {begin}"
+        source.call("level", own, own_weights, k, first, *places)
+        begin += k
+        first += len(gate.parts["anchors"])
+    return near, weights, n_active
+
+
+_GATES: dict[str, Callable[..., ActiveAnchors]] = {
+    "always": _always, "gate": _gate, "levels": _levels,
+}  # fmt: skip
 
 
 # ---- models: scores ------------------------------------------------------------------------------

@@ -138,6 +138,12 @@ def _gate(x, anchors, n_neighbors, coding, beta, ridge, locality):
     return gate
 
 
+def _levels(x, gates):
+    """Each level's weights have unit length."""
+    parts = [_apply([gate], x) for gate in gates]
+    return np.hstack([part / np.linalg.norm(part, axis=1, keepdims=True) for part in parts])
+
+
 def _reconstruction(x, near, penalty):
     """Local weights that rebuild the row from its anchors (LLE, LLC)."""
     away = near - x[:, None]
@@ -195,5 +201,6 @@ def _latent(x, weights, exponent):
 _STEPS: dict = {
     "scale": _scale, "matrix": _matrix, "norm": _norm, "columns": _columns, "nothing": _nothing,
     "beside": _beside, "quadratic": _quadratic, "additive": _additive, "gaussian": _gaussian,
-    "always": _always, "gate": _gate, "local": _local, "tree": _tree, "latent": _latent,
+    "always": _always, "gate": _gate, "levels": _levels, "local": _local, "tree": _tree,
+    "latent": _latent,
 }  # fmt: skip

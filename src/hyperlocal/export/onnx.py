@@ -240,6 +240,13 @@ def _gate(
     return graph.op("ScatterElements", zeros, chosen, weights, axis=1)
 
 
+def _levels(graph: Graph, rows: str, gates: list[Step]) -> str:
+    """Each level's weights have unit length."""
+    parts = [_apply(graph, rows, [gate]) for gate in gates]
+    units = [graph.op("Div", part, graph.op("Sqrt", graph.squares(part))) for part in parts]
+    return graph.op("Concat", *units, axis=1)
+
+
 def _reconstruction(graph: Graph, away: str, penalty: str, k: int) -> str:
     """Solve ``(G + penalties) z = 1`` for each row, G the products of ``away``."""
     # Not a product with the transpose: onnxruntime before 1.25 or so fuses the two into an operator
@@ -324,6 +331,6 @@ def _gaussian(
 _STEPS: dict[str, Any] = {
     "scale": _scale, "matrix": Graph.affine, "norm": _norm, "columns": Graph.columns,
     "nothing": _nothing, "beside": _beside, "quadratic": _quadratic, "additive": _additive,
-    "gaussian": _gaussian, "always": _always, "gate": _gate,
+    "gaussian": _gaussian, "always": _always, "gate": _gate, "levels": _levels,
     "local": _local, "tree": _tree, "latent": _latent,
 }  # fmt: skip

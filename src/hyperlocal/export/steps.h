@@ -141,26 +141,26 @@ static inline void hl_pull_copy(const float* weights, int n, float* out) {
   for (int i = 0; i < n; ++i) out[i] += weights[i];
 }
 
-/* ---- quadratic: √2 z_i, then z_i² and √2 z_i z_j for i < j, of z = factor * x ---- */
+/* ---- quadratic: √2 z_i, then z_i² and √2 z_i z_j for i < j < n_paired, of z = factor * x ---- */
 
 #define hl_ROOT_2 1.41421356f
 
-static inline void hl_quadratic(const float* x, int n, float factor, float* out) {
+static inline void hl_quadratic(const float* x, int n, float factor, int n_paired, float* out) {
   for (int i = 0; i < n; ++i) *out++ = hl_ROOT_2 * factor * x[i];
-  for (int i = 0; i < n; ++i) {
+  for (int i = 0; i < n_paired; ++i) {
     *out++ = factor * x[i] * factor * x[i];
-    for (int j = i + 1; j < n; ++j) *out++ = hl_ROOT_2 * factor * x[i] * factor * x[j];
+    for (int j = i + 1; j < n_paired; ++j) *out++ = hl_ROOT_2 * factor * x[i] * factor * x[j];
   }
 }
 
 /* Half of a product's weight goes to each of its two features. */
 static inline void hl_pull_quadratic(const float* weights, const float* x, int n, float factor,
-                                     float* out, float* constant) {
+                                     int n_paired, float* out, float* constant) {
   (void)constant;
   for (int i = 0; i < n; ++i) out[i] += hl_ROOT_2 * factor * *weights++;
-  for (int i = 0; i < n; ++i) {
+  for (int i = 0; i < n_paired; ++i) {
     out[i] += *weights++ * factor * factor * x[i];
-    for (int j = i + 1; j < n; ++j) {
+    for (int j = i + 1; j < n_paired; ++j) {
       const float half = *weights++ * factor * factor / hl_ROOT_2;
       out[i] += half * x[j];
       out[j] += half * x[i];
@@ -198,6 +198,18 @@ static inline void hl_gaussian(const float* x, int n, hl_table centers, int n_ce
 static inline void hl_always(int* near, float* weights) {
   near[0] = 0;
   weights[0] = 1.0f;
+}
+
+/* One level of a gate of several: its anchors begin at `first`, its weights get unit length. */
+static inline void hl_level(const int* near, const float* weights, int k, int first, int* out_near,
+                            float* out_weights) {
+  float length = 0.0f;
+  for (int i = 0; i < k; ++i) length += weights[i] * weights[i];
+  length = sqrtf(length);
+  for (int i = 0; i < k; ++i) {
+    out_near[i] = near[i] + first;
+    out_weights[i] = weights[i] / length;
+  }
 }
 
 /* The k nearest rows of a table, nearest first, and their squared distances. */

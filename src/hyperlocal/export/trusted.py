@@ -17,6 +17,7 @@ from ..estimators.stability import BoundTerms, Risk
 from ..gates.clusters import ClustererGate
 from ..gates.code_on import CodeOn
 from ..gates.gate import ConstantGate, Gate
+from ..gates.levels import LevelsGate
 from ..kernels import Kernel
 from ..maps.additive import AdditiveKernelMap
 from ..maps.base import BiasOnlyMap, FeatureMap
@@ -45,9 +46,9 @@ _PARTS = [
     CategoryEncoder,
     CellSearch, ClustererGate, CodeOn, ConstantGate, DannSvms, DateEncoder, ExactSearch,
     FeatureMap, Gate, Kernel, KernelModel, LabelledRows, LandmarkMap, LastFit, LatentModel,
-    LocalModel, LocalSvms, NumberEncoder, OnlineState, PegasosRun, PegasosState, QuadraticMap,
-    QuerySvms, Risk, RowOrigin, SgdState, StackedMap, SvmOptions, TextEncoder, TransformerMap,
-    TreeModel, TreeSearch,
+    LevelsGate, LocalModel, LocalSvms, NumberEncoder, OnlineState, PegasosRun, PegasosState,
+    QuadraticMap, QuerySvms, Risk, RowOrigin, SgdState, StackedMap, SvmOptions, TextEncoder,
+    TransformerMap, TreeModel, TreeSearch,
 ]  # fmt: skip
 
 #: What to trust when a model of this library is loaded by skops:

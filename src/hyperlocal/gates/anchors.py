@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,7 +51,9 @@ def check_anchors(n_anchors: Any, anchors: Any, n_neighbors: int) -> None:
             f"{len(anchors)}; lower n_neighbors or give more anchors."
         )
     if isinstance(n_anchors, str):
-        check_choice("n_anchors", n_anchors, ["auto"])
+        check_choice("n_anchors", n_anchors, ["auto", "levels"])
+    if isinstance(n_anchors, Sequence):
+        _check_levels(n_anchors, anchors)
         return
     check_number("n_anchors", n_anchors, integer=True, above=1, inclusive=True)
     if n_neighbors > n_anchors:
@@ -59,6 +61,17 @@ def check_anchors(n_anchors: Any, anchors: Any, n_neighbors: int) -> None:
             f"n_neighbors={n_neighbors} is larger than n_anchors={n_anchors}; "
             "lower n_neighbors or raise n_anchors."
         )
+
+
+def _check_levels(n_anchors: Sequence[Any], anchors: Any) -> None:
+    if n_anchors == "auto":
+        return
+    if not isinstance(anchors, str):
+        raise ValueError("levels of anchors cannot be given; set anchors='kmeans' or 'random'.")
+    if len(n_anchors) == 0:
+        raise ValueError("n_anchors must name at least one level.")
+    for number in () if isinstance(n_anchors, str) else n_anchors:
+        check_number("n_anchors", number, integer=True, above=1, inclusive=True)
 
 
 def default_n_anchors(n_distinct: float) -> int:
@@ -101,7 +114,8 @@ def rows_to_sample(n_anchors: Any, least: int | None = None) -> int:
     least = SAMPLE_ROWS if least is None else least
     if isinstance(n_anchors, str):
         return least
-    return max(least, SAMPLE_ROWS_PER_ANCHOR * n_anchors)
+    most = max(n_anchors) if isinstance(n_anchors, Sequence) else n_anchors
+    return max(least, SAMPLE_ROWS_PER_ANCHOR * most)
 
 
 def choose_anchors(

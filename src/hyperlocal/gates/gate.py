@@ -54,6 +54,11 @@ class Gate:
         """Number of anchors."""
         return self.anchors.shape[0]
 
+    @property
+    def active_bounds(self) -> list[tuple[int, int]]:
+        """Where the active anchors whose weights are scaled together begin and end."""
+        return [(0, self.n_neighbors)]
+
     def encode(self, X: Any, workers: Workers, n_reserves: int = 0) -> Codes:
         """Codes of the rows of ``X``; with ``n_reserves``, also the next nearest anchors."""
         return encode(

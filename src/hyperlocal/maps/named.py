@@ -20,7 +20,9 @@ FEATURE_MAPS = (
 )  # fmt: skip
 # "auto": quadratic local models on the input up to this many features, else on principal axes.
 WIDEST_QUADRATIC_INPUT = 64
+# at most so many, each with at least that share of the variance. The features stay beside them.
 N_PRINCIPAL_AXES = 40
+LEAST_SHARE = 0.005
 
 
 def check_feature_map(feature_map: Any) -> None:
@@ -68,4 +70,6 @@ def _automatic_map(X: Any, n_rows: int | None) -> FeatureMap:
     if sp.issparse(X):
         return FeatureMap()
     n_axes = None if X.shape[1] <= WIDEST_QUADRATIC_INPUT else N_PRINCIPAL_AXES
-    return QuadraticMap(n_axes, rescale=True, n_rows=n_rows)
+    return QuadraticMap(
+        n_axes, rescale=True, n_rows=n_rows, keep_features=True, least_share=LEAST_SHARE
+    )

@@ -11,7 +11,7 @@ from sklearn.utils.extmath import randomized_svd
 from ..data.rows import core_rows, quadratic_width, take_rows
 from ..runtime.threads import Workers
 from .base import FeatureMap
-from .plain import Step, product
+from .plain import Step, product, scaling
 
 ROWS_FOR_PRINCIPAL_AXES = 20_000
 WIDEST_COVARIANCE = 1_500
@@ -26,6 +26,11 @@ class QuadraticMap(FeatureMap):
     ----------
     n_axes : int or None
         Products are taken of that many principal components of the rows instead of the features.
+    keep_features : bool
+        With principal components: the centered features themselves stay beside them, without
+        products, so that the map has all that a linear model has.
+    least_share : float
+        Principal components of a smaller share of the variance are left out.
     rescale : bool
         Rows are first divided by the root of their mean squared length, and multiplied by
         ``√(N/1000)`` between 1 and 4. Without this, products outweigh the features themselves, the
@@ -34,17 +39,30 @@ class QuadraticMap(FeatureMap):
         N where the map is fitted on a sample.
     """
 
-    def __init__(self, n_axes: int | None = None, rescale: bool = False, n_rows: int | None = None):
+    def __init__(
+        self,
+        n_axes: int | None = None,
+        rescale: bool = False,
+        n_rows: int | None = None,
+        keep_features: bool = False,
+        least_share: float = 0.0,
+    ):
         self.n_axes = n_axes
+        self.keep_features = keep_features
+        self.least_share = least_share
         self.rescale = rescale
         self.n_rows = n_rows
 
     def fit(self, X: Any, y: Any, sample_weight: np.ndarray, rng: np.random.Generator) -> Any:
         """Find the principal axes and the scale, if wanted, on a sample of rows."""
         super().fit(X, y, sample_weight, rng)
-        self.mean, self.axes, self.scale = None, None, X.dtype.type(1)
+        self.mean: Any = None
+        self.axes: Any = None
+        self.scale = X.dtype.type(1)
         if self.n_axes is not None:
-            self.mean, self.axes = principal_axes(X, sample_weight, self.n_axes, rng)
+            self.mean, self.axes = principal_axes(
+                X, sample_weight, self.n_axes, rng, least_share=self.least_share
+            )
         if self.rescale:
             length = self._mean_squared_length(X, sample_weight, rng)
             curvature = np.clip(np.sqrt((self.n_rows or X.shape[0]) / 1000), 1, 4)
@@ -55,24 +73,41 @@ class QuadraticMap(FeatureMap):
         self, X: Any, sample_weight: np.ndarray, rng: np.random.Generator
     ) -> float:
         sample, weights = _sample_rows(X, sample_weight, rng)
-        z = self.stored(sample)
+        z = self._paired(sample)
         return float(np.average(np.einsum("ij,ij->i", z, z).astype(np.float64), weights=weights))
 
     @property
     def n_features_out(self) -> int:
         """Features, squares and products."""
-        n_inputs = self.n_features_in if self.axes is None else len(self.axes)
-        return quadratic_width(n_inputs)
+        n_rest = self.n_features_in if self._keeps_features else 0
+        return quadratic_width(self._n_paired + n_rest, self._n_paired)
+
+    @property
+    def _n_paired(self) -> int:
+        """The number of features or components of which products are taken."""
+        return self.n_features_in if self.axes is None else len(self.axes)
+
+    @property
+    def _keeps_features(self) -> bool:
+        return self.keep_features and self.axes is not None
+
+    def _paired(self, X: Any) -> Any:
+        if self.axes is None:
+            return X
+        return np.ascontiguousarray(X @ self.axes.T - self.mean @ self.axes.T)
 
     def stored(self, X: Any) -> Any:
-        """The rows, or their principal components."""
-        if self.axes is not None:
-            X = np.ascontiguousarray(X @ self.axes.T - self.mean @ self.axes.T)
-        return X
+        """The rows, or their principal components, beside them the features if these are kept."""
+        components = self._paired(X)
+        if not self._keeps_features:
+            return components
+        centered = (X.toarray() if sp.issparse(X) else X) - self.mean
+        return np.hstack([components, centered])
 
     def rows(self, stored: Any) -> Any:
         """Rows that are expanded as they are read."""
-        return core_rows(stored, quadratic=True, scale=float(self.scale))
+        n_paired = None if sp.issparse(stored) else self._n_paired
+        return core_rows(stored, quadratic=True, scale=float(self.scale), n_paired=n_paired)
 
     def mapped(self, X: Any) -> Any:
         """φ(x) written out."""
@@ -86,15 +121,25 @@ class QuadraticMap(FeatureMap):
         The weight of feature i is its linear weight plus row i of the matrix times x, so that the
         weights times x still sum to the score.
         """
-        local = self._contracted(self.stored(X), coef, 1)
+        local = self._contracted(self._paired(X), coef, 1)
         if self.axes is None:
             return local, 0
-        return local @ self.axes, -(local @ (self.axes @ self.mean))
+        local = self._on_features(local, coef)
+        return local, -(local @ self.mean)
 
     def gradients(self, stored: Any, coef: np.ndarray) -> np.ndarray:
         """The linear weights plus twice the symmetric matrix of product weights times the row."""
-        gradients = self._contracted(stored, coef, 2)
-        return gradients if self.axes is None else gradients @ self.axes
+        gradients = self._contracted(stored[:, : self._n_paired], coef, 2)
+        return gradients if self.axes is None else self._on_features(gradients, coef)
+
+    def _on_features(self, local: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """Weights on principal components, and on features that are kept, as weights on these."""
+        local = local @ self.axes
+        if self._keeps_features:
+            n = self._n_paired
+            root = coef.dtype.type(np.sqrt(2))
+            local += root * self.scale * coef[..., n : n + self.n_features_in]
+        return local
 
     def _contracted(self, stored: Any, coef: np.ndarray, times: int) -> np.ndarray:
         """``(a + times · M z) · scale``, ``z`` the scaled row, of weights ``[a, M]`` on φ."""
@@ -104,7 +149,7 @@ class QuadraticMap(FeatureMap):
         local = coef[..., :n] * root
         # An off-diagonal product has weight √2 M_ij. The rows of its triangle come one after
         # another: row i holds the products of feature i with the features from i on.
-        begin, half = n, coef.dtype.type(times) / root
+        begin, half = coef.shape[-1] - n * (n + 1) // 2, coef.dtype.type(times) / root
         for i in range(n):
             diagonal, rest = coef[..., begin], coef[..., begin + 1 : begin + n - i]
             own = z[:, i, None]
@@ -142,12 +187,15 @@ class QuadraticMap(FeatureMap):
 
     def plain(self) -> list[Step]:
         """Principal components, if there are any, then products of pairs."""
-        n_inputs = self.n_features_in if self.axes is None else len(self.axes)
-        upper, lower = np.triu_indices(n_inputs)
+        upper, lower = np.triu_indices(self._n_paired)
         quadratic = Step("quadratic", {"factor": float(self.scale), "upper": upper, "lower": lower})
         if self.axes is None:
             return [quadratic]
-        return [product(self.axes.T, -(self.mean @ self.axes.T)), quadratic]
+        components = product(self.axes.T, -(self.mean @ self.axes.T))
+        if not self._keeps_features:
+            return [components, quadratic]
+        features = scaling(np.ones(self.n_features_in), -self.mean)
+        return [Step("beside", {"branches": [[components], [features]]}), quadratic]
 
 
 def _sample_rows(
@@ -170,12 +218,14 @@ def principal_axes(
     *,
     most_rows: int = ROWS_FOR_PRINCIPAL_AXES,
     widest_covariance: int = WIDEST_COVARIANCE,
+    least_share: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean and leading axes of weighted rows, ``(d,)`` and ``(n_axes, d)``.
 
     Sparse rows are not centered, to stay sparse: their mean is taken as zero. Beyond ``most_rows``
     a random sample is taken; beyond ``widest_covariance`` features axes come from a randomized
-    decomposition.
+    decomposition. Axes along which rows have less than ``least_share`` of their variance are left
+    out.
     """
     X, sample_weight = _sample_rows(X, sample_weight, rng, most_rows)
     weights = (sample_weight / sample_weight.sum()).astype(X.dtype)
@@ -197,8 +247,11 @@ def principal_axes(
         _, deviations, axes = randomized_svd(scaled, n_axes, random_state=seed)
         variances = deviations**2
     # Directions in which the rows do not vary would be arbitrary.
-    rounding = X.shape[1] * np.finfo(X.dtype).eps * variances[0]
-    axes = axes[: max(1, np.count_nonzero(variances > rounding))]
+    least = X.shape[1] * np.finfo(X.dtype).eps * variances[0]
+    if least_share:
+        squares = scaled.multiply(scaled) if sp.issparse(scaled) else scaled * scaled
+        least = max(least, least_share * float(squares.sum()))
+    axes = axes[: max(1, np.count_nonzero(variances > least))]
     # A fixed sign: the largest entry of each axis is positive.
     largest = np.abs(axes).argmax(axis=1)
     axes = axes * np.sign(axes[np.arange(len(axes)), largest])[:, None]

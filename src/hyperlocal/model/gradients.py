@@ -7,7 +7,8 @@ score is ``f_c = Σ_j a_jc`` (without the global intercept), ``a_jc = g_j (w_jc 
 
 ``J`` is the derivative of φ, ``t_j (v_j − x)`` that of ``log γ_j`` before the weights are scaled
 (:meth:`hyperlocal.gates.gate.Gate.slopes`). The term with ``r`` belongs to normalized rows; ``q``
-is ``γ`` for weights that sum to one, and ``γ² / ‖γ‖²`` for those of normalized rows.
+is ``γ`` for weights that sum to one, and ``γ² / ‖γ‖²`` for those of normalized rows. Levels of
+anchors, each of unit length, have such a ``q`` and an ``f_c`` of their own.
 """
 
 from __future__ import annotations
@@ -108,11 +109,16 @@ def _gate_steps(
     slopes = model.gate.slopes(codes)
     if slopes is None:
         return None
-    shares = codes.weights
-    if model.normalize:
-        squares = shares * shares
-        shares = squares / squares.sum(axis=1, keepdims=True)
-    steps = lifted.all_anchor_scores(model.weights) - shares[:, :, None] * scores[:, None, :]
+    bounds = model.gate.active_bounds
+    steps = lifted.all_anchor_scores(model.weights)
+    for begin, end in bounds:
+        part = slice(begin, end)
+        shares = codes.weights[:, part]
+        if model.normalize or len(bounds) > 1:
+            squares = shares * shares
+            shares = squares / squares.sum(axis=1, keepdims=True)
+        own = steps[:, part].sum(axis=1) if len(bounds) > 1 else scores
+        steps[:, part] -= shares[:, :, None] * own[:, None, :]
     return steps * slopes[:, :, None]
 
 

@@ -18,10 +18,11 @@ import scipy.sparse as sp
 
 from ..data.arguments import check_flag, check_number
 from ..data.labelled import LabelledRows
-from ..gates.anchors import choose_anchors, default_n_anchors, default_n_codes
+from ..gates.anchors import default_n_anchors, default_n_codes
 from ..gates.code_on import CodeOn, check_code_on
 from ..gates.codes import Codes
-from ..gates.gate import ConstantGate, Gate, check_gate, fit_gate
+from ..gates.gate import ConstantGate, Gate, check_gate
+from ..gates.levels import fit_levels
 from ..maps.base import FeatureMap
 from ..maps.linear import InputMap, MappedInput
 from ..maps.named import check_feature_map, make_feature_map
@@ -326,7 +327,7 @@ class ChainSettings:
 
     Attributes
     ----------
-    n_anchors : int or "auto"
+    n_anchors : int, sequence of int, "auto" or "levels"
     n_neighbors : int
     coding : str
     beta : float or "auto"
@@ -384,13 +385,11 @@ class ChainSettings:
         feature_map = feature_map.fit(data.X, labels, weights, rng)
         code_on = CodeOn(self.code_on).fit(data.X, labels)
         space = code_on.transform(data.X, feature_map)
-        anchors = choose_anchors(
-            space, weights, self.anchors, self.n_anchors, rng, workers, n_rows=n_rows,
+        coding = (self.n_neighbors, self.coding, self.beta)
+        gate = fit_levels(
+            space, weights, self.anchors, self.n_anchors, coding, rng, workers, n_rows=n_rows,
             default=default_n_codes if self.is_bias_only else default_n_anchors,
         )  # fmt: skip
-        gate = fit_gate(
-            space, weights, anchors, self.n_neighbors, self.coding, self.beta, rng, workers
-        )
         model = self.relifted(LocalModel(feature_map, code_on, gate))
         return model if self.before is None else model.after(self.before)
 
