@@ -2,15 +2,17 @@
 
     python -m benchmarks.real_tables                       # all that is not measured yet
     python -m benchmarks.real_tables --again ours          # a method once more, after a change
-    python -m benchmarks.real_tables --rows 4000 --store /tmp/quick.json
+    python -m benchmarks.real_tables --rows 4000 --store build/few_rows.json
+    python -m benchmarks.real_tables --track               # and write the tables to results
 
 Sets are the tables of `load_dataset` (missing values, categories, text), covtype, census-income,
 creditcard and the sets of `defaults.py`: of each, at most `--rows` rows, those of standard test
 parts included, in three stratified folds. A table goes through `TableEncoder`, fitted to the
 training rows; other sets are standardized. Labels of fewer than ten rows are left out.
 
-Every measurement is stored as soon as it is made, so a run can be interrupted and continued. SVC is
-trained on at most 10,000 rows; its settings (C in {1, 10, 100} times γ in "scale"·{¼, 1, 4}) are
+Every measurement is stored as soon as it is made, so a run can be interrupted and continued; tables
+are made of what is stored. Seconds are printed, not tracked: runs are long, and machines busy. SVC
+is trained on at most 10,000 rows; its settings (C in {1, 10, 100} times γ in "scale"·{¼, 1, 4}) are
 chosen by three folds of at most 2,000 of them. The area under the ROC curve is the mean over
 classes, each against the rest; for rare positives (creditcard) the average precision counts.
 """
@@ -40,7 +42,7 @@ from hyperlocal import LocallyLinearSVC
 from hyperlocal.datasets import load_dataset
 from hyperlocal.preprocessing import TableEncoder
 
-from .common import Row, environment, plain_parser, print_table, write_result
+from .common import Row, environment, plain_parser, print_table, rounded, write_result
 from .defaults import SETS, thinned
 
 TABLES = (
@@ -55,7 +57,7 @@ MOST_ROWS = 50_000
 MOST_ROWS_FOR_SVC = 10_000
 MOST_ROWS_FOR_GRID = 2_000
 GRID = {"C": (1, 10, 100), "gamma": (0.25, 1.0, 4.0)}
-NAME = "real_tables"
+STORE = Path("build") / "real_tables.json"
 
 
 @dataclass
@@ -176,23 +178,20 @@ def scores_of(model: Any, X: np.ndarray) -> np.ndarray:
 class Store:
     """Measurements in a JSON file, by set, method and fold."""
 
-    def __init__(self, path: Path | None):
+    def __init__(self, path: Path):
         self.path = path
         self.rows: dict[tuple[str, str, int], Row] = {}
-        read = path or Path(__file__).parent / "results" / f"{NAME}.json"
-        if read.exists():
-            kept = json.loads(read.read_text(encoding="utf-8"))["rows"]
+        if path.exists():
+            kept = json.loads(path.read_text(encoding="utf-8"))
             self.rows = {(row["set"], row["method"], row["fold"]): row for row in kept}
 
     def add(self, key: tuple[str, str, int], row: Row) -> None:
         """Keep one measurement."""
         named = zip(("set", "method", "fold"), key, strict=True)
         self.rows[key] = {**dict(named), **row}
+        self.path.parent.mkdir(exist_ok=True, parents=True)
         rows = [self.rows[key] for key in sorted(self.rows)]
-        if self.path is None:
-            write_result(NAME, environment(0, ("lightgbm",)), rows)
-        else:
-            self.path.write_text(json.dumps({"rows": rows}), encoding="utf-8")
+        self.path.write_text(json.dumps(rows), encoding="utf-8")
 
 
 def measure(store: Store, name: str, methods: list[str], most_rows: int, again: list[str]) -> None:
@@ -258,7 +257,7 @@ def summary(rows: list[Row]) -> list[Row]:
         line: Row = {"method": TITLES[method], "sets": len(own)}
         line |= {
             title: float(np.mean([row[key] for row in own]))
-            for title, key in (("error %", "error"), ("AUC", "AUC"), ("fit s", "fit s"))
+            for title, key in (("error %", "error"), ("AUC", "AUC"))
         }
         if "logistic" in methods:
             linear = [found[name, "logistic"] for name in names]
@@ -278,7 +277,8 @@ def main() -> None:
     parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=list(METHODS))
     parser.add_argument("--again", nargs="*", default=[], help="methods to measure once more")
     parser.add_argument("--rows", type=int, default=MOST_ROWS, help="most rows of a set")
-    parser.add_argument("--store", type=Path, help="where to keep a run that is not tracked")
+    parser.add_argument("--store", type=Path, default=STORE, help="where measurements are kept")
+    parser.add_argument("--track", action="store_true", help="write the tables to results")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     warnings.simplefilter("ignore", UserWarning)
@@ -286,11 +286,21 @@ def main() -> None:
     for name in arguments.sets:
         measure(store, name, arguments.methods, arguments.rows, arguments.again)
     rows = means(store, arguments.sets, arguments.methods)
-    print_table(by_set(rows, "error"), "Error, %")
-    print_table(by_set(rows, "AUC"), "Area under the ROC curve")
     rare = [row for row in rows if row["set"] in RARE]
-    print_table(by_set(rare, "precision") if rare else [], "Average precision")
-    print_table(summary(rows), "Means")
+    tables = {
+        "Means": summary(rows),
+        "Error, %": by_set(rows, "error"),
+        "Area under the ROC curve": by_set(rows, "AUC"),
+        "Average precision": by_set(rare, "precision") if rare else [],
+    }
+    for title, lines in tables.items():
+        print_table(lines, title)
+    print_table(by_set(rows, "fit s"), "Seconds of a fit")
+    if arguments.track:
+        parts = [
+            rounded({"part": title, **line}) for title, part in tables.items() for line in part
+        ]
+        write_result("real_tables", environment(0, ("lightgbm",)), parts)
 
 
 if __name__ == "__main__":

@@ -12,10 +12,12 @@ from sklearn.utils.extmath import row_norms
 
 from .kernels import Kernel
 
-# Up to this change of the exponent along a path, Gauss–Legendre with so many nodes is exact to
-# rounding; there the closed form of the Gaussian would subtract nearly equal numbers.
-SMALL_CHANGE = 4.0
-PATH_NODES = 16
+# Up to such a change of the exponent along a path, Gauss–Legendre with so many nodes is exact to
+# rounding. The closed form of the Gaussian would subtract nearly equal numbers there, and on short
+# paths (γ‖u‖² up to a bound) also where the exponent changes more.
+SMALL_CHANGE, FEW_NODES = 0.5, 8
+LARGE_CHANGE, PATH_NODES = 4.0, 16
+SHORT_PATH = 0.02
 # Relative step of central differences, for kernels that are functions.
 DIFFERENCE_STEP = 1e-5
 
@@ -144,18 +146,25 @@ def _gaussian_moments(
     C = np.broadcast_to(C, B.shape)
     A = np.broadcast_to(A, B.shape)
     zeroth, first = np.empty_like(B), np.empty_like(B)
-    small = gamma * (A + 2 * np.abs(B)) <= SMALL_CHANGE
-    zeroth[small], first[small] = _moments_by_nodes(gamma, A[small], B[small], C[small])
-    large = ~small
-    zeroth[large], first[large] = _moments_by_erf(gamma, A[large], B[large], C[large])
+    change = gamma * (A + 2 * np.abs(B))
+    few = change <= SMALL_CHANGE
+    many = ~few & (gamma * A <= SHORT_PATH) & (change <= LARGE_CHANGE)
+    for part, n_nodes in ((few, FEW_NODES), (many, PATH_NODES)):
+        if part.any():
+            zeroth[part], first[part] = _moments_by_nodes(gamma, A[part], B[part], C[part], n_nodes)
+    rest = ~(few | many)
+    if rest.all():
+        return _moments_by_erf(gamma, A, B, C)
+    if rest.any():
+        zeroth[rest], first[rest] = _moments_by_erf(gamma, A[rest], B[rest], C[rest])
     return zeroth, first
 
 
 def _moments_by_nodes(
-    gamma: float, A: np.ndarray, B: np.ndarray, C: np.ndarray
+    gamma: float, A: np.ndarray, B: np.ndarray, C: np.ndarray, n_nodes: int
 ) -> tuple[np.ndarray, np.ndarray]:
     zeroth, first = np.zeros_like(B), np.zeros_like(B)
-    nodes, weights = np.polynomial.legendre.leggauss(PATH_NODES)
+    nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
     for t, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
         values = weight * np.exp(-gamma * np.maximum(C - 2 * t * B + t * t * A, 0))
         zeroth += values
@@ -174,14 +183,15 @@ def _moments_by_erf(
     p, r = B / A, np.sqrt(gamma * A)
     start = np.exp(-gamma * C)
     end = np.exp(-gamma * np.maximum(A - 2 * B + C, 0))
-    before, beyond = -r * p, r * (p - 1)  # positive where the foot is before or beyond the path
-    line = np.exp(-gamma * np.maximum(C - B * p, 0))
-    at_start, at_end = erfcx(np.abs(before)), erfcx(np.abs(beyond))
-    total = np.where(
-        before > 0,
-        start * at_start - end * at_end,
-        np.where(beyond > 0, end * at_end - start * at_start, line * (erf(-beyond) + erf(-before))),
-    )
+    total = np.empty_like(B)
+    inside = (p >= 0) & (p <= 1)
+    rp, rest = (r * p)[inside], (r * (1 - p))[inside]
+    total[inside] = np.exp(-gamma * np.maximum(C - B * p, 0)[inside]) * (erf(rest) + erf(rp))
+    outside = ~inside
+    # Positive where the foot is before the path; beyond it, start and end change places.
+    before, after = np.abs(r * p)[outside], np.abs(r * (p - 1))[outside]
+    one, other = start[outside] * erfcx(before), end[outside] * erfcx(after)
+    total[outside] = np.where(p[outside] < 0, one - other, other - one)
     zeroth = total * np.sqrt(np.pi) / (2 * r)
     return zeroth, (start - end) / (2 * gamma * A) + p * zeroth
 

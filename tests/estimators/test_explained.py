@@ -41,3 +41,18 @@ def test_regressors_are_explained():
     assert explanation.classes is None
     assert str(explanation).splitlines()[0].endswith("; prediction:")
     assert "contribution" in explanation.to_frame().columns
+
+
+@every_model
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 1e-4), (np.float64, 1e-10)])
+def test_sums_are_the_decisions(name, dtype, tolerance):
+    """Relative to the largest score, for rows, backgrounds and a row that is its reference."""
+    model, X = fitted(name, 3)
+    rng = np.random.default_rng(0)
+    rows = (X[:8] + rng.normal(size=(8, X.shape[1]))).astype(dtype)
+    model.fit(X.astype(dtype), model.predict(X))
+    for background in (None, rows[:1], rng.normal(size=(4, X.shape[1])).astype(dtype)):
+        found = model.explain(rows, background)
+        total = found.references + found.contributions.sum(axis=2) + found.remainders
+        scores = model.decision_function(rows)
+        np.testing.assert_allclose(total, scores, rtol=0, atol=tolerance * np.abs(scores).max())

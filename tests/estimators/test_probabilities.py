@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.model_selection import TunedThresholdClassifierCV
 
 from hyperlocal import LocallyLinearSVC, LocallyLinearSVCCV, SupervisedAnchorSVC
-from hyperlocal.estimators.probabilities import scaled_to_one
 from hyperlocal.linear import SDCASVC, PegasosSVC
+from hyperlocal.model.multiclass import scaled_to_one
 from hyperlocal.papers import ClusteredSVC, LandmarkSVC, ProfileSVC
 
 ESTIMATORS = [
@@ -55,3 +57,19 @@ def test_shares_sum_to_one():
     softmax.coef_, softmax.intercept_ = np.eye(3), np.zeros(3)
     softmax.classes_ = np.arange(3)
     np.testing.assert_allclose(np.exp(scaled_to_one(logs)), softmax.predict_proba(logs))
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "log"])
+def test_a_threshold_chosen_out_of_fold(loss):
+    """scikit-learn chooses a threshold for rare positives, of scores or of probabilities."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(800, 3))
+    y = X[:, 0] + rng.normal(size=800) > 2
+    model = LocallyLinearSVC(1, n_neighbors=1, feature_map=None, C=1.0, loss=loss, random_state=0)
+    tuned = TunedThresholdClassifierCV(model, scoring="balanced_accuracy", random_state=0)
+    tuned.fit(X, y)
+    plain = model.fit(X, y)
+    assert tuned.predict(X).mean() > 1.5 * plain.predict(X).mean()
+    assert balanced_accuracy_score(y, tuned.predict(X)) > balanced_accuracy_score(
+        y, plain.predict(X)
+    )

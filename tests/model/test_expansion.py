@@ -5,8 +5,8 @@ import pytest
 
 from hyperlocal.kernels import Kernel
 from hyperlocal.model.background import Background
+from hyperlocal.model.contributions import path_contributions
 from hyperlocal.model.expansion import ExpansionModel, linear_expansion
-from hyperlocal.model.explaining import path_contributions
 from hyperlocal.runtime.threads import Workers
 
 

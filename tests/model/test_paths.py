@@ -54,6 +54,19 @@ def test_smooth_models_leave_no_remainder(feature_map, normalize):
     np.testing.assert_allclose(total, change, atol=1e-6)
 
 
+@pytest.mark.parametrize("feature_map", [None, "quadratic", "nystroem"])
+def test_levels(feature_map):
+    """Gates of several levels: their derivative is in the averages, or in the remainder."""
+    X, y = make_data(3)
+    options = {"n_neighbors": 4, "feature_map": feature_map, "C": 1.0, "random_state": 0}
+    estimator = LocallyLinearSVC((1, 4), **options).fit(X, y)
+    found = estimator.explain(X[:10])
+    total = found.references + found.contributions.sum(axis=2) + found.remainders
+    np.testing.assert_allclose(total, estimator.decision_function(X[:10]), atol=1e-10)
+    left = np.abs(found.remainders).mean() / np.abs(found.scores - found.references).mean()
+    assert left < 0.01 or feature_map == "nystroem"
+
+
 @pytest.mark.parametrize("name", ["tree", "latent", "stages"])
 def test_other_models_have_the_averages_of_numerical_gradients(name):
     """Gradients of trees, latent models and stacks by central differences, on a short path."""

@@ -22,3 +22,16 @@ def test_bars():
     assert total == pytest.approx(explanation.scores[explanation.column])
     assert len(MeanContributionsDisplay.from_estimator(model, X, n_features=2).ax_.patches) == 2
     plt.close("all")
+
+
+def test_waterfalls_end_at_the_score():
+    """Bars follow one another from the reference to the score."""
+    pytest.importorskip("matplotlib").use("Agg")
+    plt = pytest.importorskip("matplotlib.pyplot")
+    model, X = fitted("linear")
+    explanation = model.explain(X[0])
+    ax = ExplanationDisplay(explanation).plot(waterfall=True).ax_
+    last = ax.patches[-1]
+    score = explanation.scores[explanation.column]
+    assert last.get_x() + last.get_width() == pytest.approx(score)
+    plt.close("all")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -17,6 +17,14 @@ from ..model.explanation import Explanation, LocalRows
 from ..model.explanations import Explanations
 from ..model.local_model import LocalModel
 from ..runtime.threads import Workers
+
+
+@runtime_checkable
+class HasOwnPaths(Protocol):
+    """A model that has references of its own for each row."""
+
+    def own_paths(self, X: Any, workers: Workers) -> Paths:
+        """The ways from these references to rows."""
 
 
 class ExplainMixin:
@@ -136,8 +144,10 @@ class ExplainMixin:
 
     def _row_paths(self, X: Any, background: Any, workers: Workers) -> Paths:
         """The ways to checked rows from the rows given."""
-        rows = self.background if background is None else Background.of(background)
         model = self._explained_model()
+        if background is None and isinstance(model, HasOwnPaths):
+            return model.own_paths(X, workers)
+        rows = self.background if background is None else Background.of(background)
         found = model_paths(model, X, rows, workers)
         if model.feature_map.attributes_input:
             return found
@@ -157,8 +167,11 @@ class ExplainMixin:
 
     def _contributions(self, X: Any, background: Any, workers: Workers) -> Contributions:
         """Contributions to the scores of checked rows, relative to the rows given."""
+        model = self._explained_model()
+        if background is None and isinstance(model, HasOwnPaths):
+            return model.own_paths(X, workers).contributions()
         rows = self.background if background is None else Background.of(background)
-        return path_contributions(self._explained_model(), X, rows, workers)
+        return path_contributions(model, X, rows, workers)
 
     def _explained_rows(self, X: Any, found: Contributions) -> ExplainedRows:
         model, names = self._explained_model(), input_names(self)

@@ -22,36 +22,21 @@ from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callback
 from ..runtime.stamp import stamped
 from ..runtime.threads import Workers
 from ..solvers.small_svms import KERNELS, SvmOptions
+from .explained import ExplainMixin
+from .neighborhood_explained import NeighborhoodModel
 from .neighborhood_models import CachedSvms, QuerySvms, scores_in_blocks, warn_if_unsolved
-from .neighborhood_sizes import best_size, check_sizes, leave_one_out_accuracy, sizes_for
-
-
-def _trains_nothing_at_fit(estimator: Any) -> bool:
-    if estimator.cache_neighborhoods:
-        raise AttributeError(
-            "partial_fit trains nothing, but cache_neighborhoods=True trains at fit; call fit with "
-            "all rows, or use cache_neighborhoods=False."
-        )
-    if np.ndim(estimator.n_neighbors) > 0:
-        raise AttributeError(
-            "partial_fit trains nothing, but one of a sequence of n_neighbors is chosen at fit; "
-            "give one number, a function or 'auto'."
-        )
-    return True
-
-
-def _trains_at_queries(estimator: Any) -> bool:
-    model = getattr(estimator, "model_", None)  # arguments may have been changed since the fit
-    if estimator.cache_neighborhoods if model is None else isinstance(model, CachedSvms):
-        raise AttributeError(
-            "decision_between trains SVMs between some classes, but cached models are of all "
-            "classes; use cache_neighborhoods=False."
-        )
-    return True
+from .neighborhood_sizes import (
+    best_size,
+    check_sizes,
+    leave_one_out_accuracy,
+    sizes_for,
+    trains_at_queries,
+    trains_nothing_at_fit,
+)
 
 
 @stamped
-class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ExplainMixin):
     """Base of the classifiers that train SVMs on neighborhoods.
 
     A subclass may map rows into another space (``_fit_metric``, ``_mapped``) and choose how a query
@@ -85,7 +70,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         self._start(data)
         return self
 
-    @available_if(_trains_nothing_at_fit)
+    @available_if(trains_nothing_at_fit)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Add rows to the training rows. Nothing is trained before queries are scored.
 
@@ -138,7 +123,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         """
         return self._decisions(X)
 
-    @available_if(_trains_at_queries)
+    @available_if(trains_at_queries)
     def decision_between(self, X: Any, candidates: Any) -> np.ndarray:
         """Scores of rows by SVMs between the candidate classes of each row.
 
@@ -235,10 +220,21 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
 
     # ---- prediction ----------------------------------------------------------------------------
 
+    def explained_model(self, candidates: np.ndarray | None = None) -> NeighborhoodModel:
+        """The model as explanations see it, possibly between candidate classes of each row."""
+        metric = getattr(self, "metric_", None)
+        return NeighborhoodModel(self.model_, metric, self.n_features_in_, candidates)
+
+    def _explained_model(self) -> NeighborhoodModel:
+        return self.explained_model()
+
+    def _checked_rows(self, X: Any) -> Any:
+        check_is_fitted(self, "model_")
+        return stored_as(check_rows(self, X, reset=False), *self._storage)
+
     def _decisions(self, X: Any, *values_of_rows: np.ndarray) -> np.ndarray:
         """Scores by the model, which takes queries and, possibly, values of each."""
-        check_is_fitted(self, "model_")
-        X = stored_as(check_rows(self, X, reset=False), *self._storage)
+        X = self._checked_rows(X)
         with Workers(self.n_jobs) as workers:
 
             def score(part: slice) -> tuple[np.ndarray, int]:

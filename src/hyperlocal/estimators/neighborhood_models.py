@@ -195,23 +195,35 @@ class CachedSvms:
 
     def scores(self, queries: Any, workers: Workers) -> Scored:
         """Scores of queries."""
-        solver, models = self.svms.solver(), self.models
+        solver = self.svms.solver()
+        centers, scores, chosen, candidates = self.assigned(solver, queries, workers)
+        if not len(chosen):
+            return scores, 0
+        queries = take_rows(queries, chosen)
+        found = self.near(queries, centers[chosen], workers)
+        scores[chosen], n_unsolved = solver.scores(queries, found, workers, candidates)
+        return scores, n_unsolved
+
+    def assigned(
+        self, solver: NeighborhoodSolver, queries: Any, workers: Workers
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Nearest centers and scores by them; queries that need SVMs of their own, and classes."""
+        models = self.models
         near = self.search.query(queries, min(2, models.n_centers), workers).indices
         scores = solver.center_scores(models, queries, near[:, 0], workers)
         low = np.flatnonzero(candidate_classes(scores, self.low_margin).sum(axis=1) > 1)
         others = solver.center_scores(models, take_rows(queries, low), near[low, -1], workers)
         first, second = predicted_codes(scores[low]), predicted_codes(others)
         differ = np.flatnonzero(first != second)
-        if not len(differ):
-            return scores, 0
-        chosen, place = low[differ], np.arange(len(differ))
+        place = np.arange(len(differ))
         candidates = np.zeros((len(differ), len(self.rows.classes)), bool)
         candidates[place, first[differ]] = candidates[place, second[differ]] = True
-        queries = take_rows(queries, chosen)
-        lists = models.neighbors[near[chosen]].reshape(len(chosen), -1)
-        found = nearest_of_lists(self.rows.X, queries, lists, self.svms.n_neighbors, workers)
-        scores[chosen], n_unsolved = solver.scores(queries, found, workers, candidates)
-        return scores, n_unsolved
+        return near, scores, low[differ], candidates
+
+    def near(self, queries: Any, centers: np.ndarray, workers: Workers) -> Neighbors:
+        """Neighbors of queries among those of their centers."""
+        lists = self.models.neighbors[centers].reshape(len(centers), -1)
+        return nearest_of_lists(self.rows.X, queries, lists, self.svms.n_neighbors, workers)
 
 
 def scores_in_blocks(

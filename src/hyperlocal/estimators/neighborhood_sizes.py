@@ -13,7 +13,7 @@ from ..data.rows import take_rows
 from ..model.multiclass import predicted_codes
 from ..runtime.progress import Monitor
 from ..runtime.threads import Workers
-from .neighborhood_models import QuerySvms
+from .neighborhood_models import CachedSvms, QuerySvms
 
 # n_neighbors="auto" is so many times log2 of the number of rows: k = 3 of the LSVM paper.
 NEIGHBORS_PER_LOG2 = 3
@@ -110,3 +110,29 @@ def best_size(accuracy: dict[int, float]) -> int:
     10
     """
     return max(accuracy, key=lambda size: (accuracy[size], -size))
+
+
+def trains_nothing_at_fit(estimator: Any) -> bool:
+    """Whether rows may be added to a neighborhood classifier; raises with the reason if not."""
+    if estimator.cache_neighborhoods:
+        raise AttributeError(
+            "partial_fit trains nothing, but cache_neighborhoods=True trains at fit; call fit with "
+            "all rows, or use cache_neighborhoods=False."
+        )
+    if np.ndim(estimator.n_neighbors) > 0:
+        raise AttributeError(
+            "partial_fit trains nothing, but one of a sequence of n_neighbors is chosen at fit; "
+            "give one number, a function or 'auto'."
+        )
+    return True
+
+
+def trains_at_queries(estimator: Any) -> bool:
+    """Whether SVMs are trained for each query; raises with the reason if not."""
+    model = getattr(estimator, "model_", None)  # arguments may have been changed since the fit
+    if estimator.cache_neighborhoods if model is None else isinstance(model, CachedSvms):
+        raise AttributeError(
+            "decision_between trains SVMs between some classes, but cached models are of all "
+            "classes; use cache_neighborhoods=False."
+        )
+    return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -17,9 +18,15 @@ from ..data.checks import check_labelled_rows, check_rows
 from ..data.labelled import LabelledRows
 from ..data.rows import stored_as
 from ..data.splits import split_held_out
-from ..model.multiclass import as_columns, as_decisions, predicted_codes
+from ..model.contributions import Contributions
+from ..model.explaining import ExplainedRows, input_names
+from ..model.explanation import LocalRows
+from ..model.multiclass import as_columns, as_decisions, candidate_classes, predicted_codes
 from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
 from ..runtime.stamp import stamped
+from ..runtime.threads import Workers
+from .explained import ExplainMixin
+from .explained_looks import look_contributions, look_rows
 from .locally_linear import LocallyLinearSVC
 from .looks import best_low_margin, check_looks, check_scores, fit_look, looked_again
 from .neighborhood import NeighborhoodSVC
@@ -30,7 +37,7 @@ USUAL_LOW_MARGIN = 0.5
 
 @dataclass(eq=False, repr=False)
 @stamped
-class SecondLookSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class SecondLookSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ExplainMixin):
     """A quick classifier for all rows, and small kernel SVMs for rows on which its margin is low.
 
     The first look scores every row. Where several classes score nearly as high as the best, the row
@@ -142,8 +149,7 @@ class SecondLookSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
         """
-        check_is_fitted(self, "classes_")
-        X = stored_as(check_rows(self, X, reset=False), *self._storage)
+        X = self._checked_rows(X)
         scores = as_columns(self.first_look_.decision_function(X))
         return as_decisions(looked_again(scores, X, self.second_look_, self.low_margin_))
 
@@ -151,6 +157,31 @@ class SecondLookSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Predicted class labels of rows."""
         scores = self.decision_function(X)
         return self.classes_[predicted_codes(scores)]
+
+    def local_rows(self, X: Any) -> Iterator[LocalRows]:
+        """The linear model at each row, of the look that scores it."""
+        X = self._checked_rows(X)
+        _, low, candidates = self._low_margins(X)
+        yield from look_rows(self.first_look_, self.second_look_, X, low, candidates)
+
+    def _contributions(self, X: Any, background: Any, workers: Workers) -> Contributions:
+        _, low, candidates = self._low_margins(X)
+        looks = (self.first_look_, self.second_look_)
+        return look_contributions(*looks, X, low, candidates, background)
+
+    def _explained_rows(self, X: Any, found: Contributions) -> ExplainedRows:
+        return ExplainedRows(found, self.classes_, input_names(self))
+
+    def _checked_rows(self, X: Any) -> Any:
+        check_is_fitted(self, "classes_")
+        return stored_as(check_rows(self, X, reset=False), *self._storage)
+
+    def _low_margins(self, X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Scores of the first look, which rows get a second, and between which classes."""
+        scores = as_columns(self.first_look_.decision_function(X))
+        candidates = candidate_classes(scores, self.low_margin_)
+        low = np.flatnonzero(candidates.sum(axis=1) > 1)
+        return scores, low, candidates[low]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.kernel_approximation import Nystroem
+from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -144,6 +145,10 @@ def _pca(pca: PCA) -> list[Step]:
     return [product(matrix, -(pca.mean_ @ matrix))]
 
 
+def _nca(nca: NeighborhoodComponentsAnalysis) -> list[Step]:
+    return [product(nca.components_.T)]
+
+
 def _svd(svd: TruncatedSVD) -> list[Step]:
     return [product(svd.components_.T)]
 
@@ -152,6 +157,7 @@ _FORMS: dict[type, Callable[[Any], list[Step]]] = {
     FunctionTransformer: _function,
     MaxAbsScaler: _max_abs,
     MinMaxScaler: _min_max,
+    NeighborhoodComponentsAnalysis: _nca,
     Normalizer: _normalizer,
     Nystroem: _nystroem,
     PCA: _pca,

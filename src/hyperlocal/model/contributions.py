@@ -15,6 +15,7 @@ from ..runtime.threads import Workers, row_blocks
 from .background import Background
 
 NUMBERS_PER_BLOCK = 1 << 21
+MOST_ROWS_PER_BLOCK = 1_024
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,8 @@ def path_contributions(
     Contributions
     """
     per_row = background.rows.size * max(1, getattr(model, "n_columns", 1))
-    blocks = row_blocks(X.shape[0], max(16, numbers_per_block // max(1, per_row)))
+    size = min(MOST_ROWS_PER_BLOCK, numbers_per_block // max(1, per_row))
+    blocks = row_blocks(X.shape[0], max(1, size))
 
     def explain(block: tuple[int, int]) -> Contributions:
         return model_paths(model, X[slice(*block)], background, Workers(1)).contributions()

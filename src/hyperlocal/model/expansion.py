@@ -15,7 +15,8 @@ from ..maps.base import FeatureMap
 from ..runtime.threads import Workers, row_blocks
 from .explanation import LocalRows
 
-VALUES_PER_BLOCK = 1 << 20
+# Some megabytes of kernel values at a time.
+VALUES_PER_BLOCK = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -77,15 +78,20 @@ class ExpansionModel:
             [coef] = self.path_weights(rows, origin, workers)
             intercept = np.repeat(at_origin, len(rows), axis=0)
             normals = kernel_gradients(self.kernel, rows, self.support, self.coef)
-            yield LocalRows(coef, intercept, rows, _no_anchors, normals)
+            yield LocalRows(coef, intercept, rows, no_anchors, normals)
 
     def path_weights(
         self, X: Any, references: np.ndarray, workers: Workers
     ) -> Iterator[np.ndarray]:
         """Gradients averaged on the way from each reference to rows."""
-        rows = _dense(X)
+        rows, blocks = _dense(X), list(self._blocks(X))
         for reference in references:
-            yield path_averages(self.kernel, rows, reference, self.support, self.coef)
+
+            def average(block: tuple[int, int], start: np.ndarray = reference) -> np.ndarray:
+                part = rows[slice(*block)]
+                return path_averages(self.kernel, part, start, self.support, self.coef)
+
+            yield np.concatenate(list(workers.map(average, blocks)))
 
     def _blocks(self, X: Any) -> Iterator[tuple[int, int]]:
         return row_blocks(X.shape[0], max(1, VALUES_PER_BLOCK // max(1, len(self.support))))
@@ -107,7 +113,7 @@ def linear_expansion(coef: np.ndarray, intercept: np.ndarray) -> ExpansionModel:
     return ExpansionModel(Kernel("linear"), coef, np.eye(len(coef)), np.asarray(intercept))
 
 
-def _no_anchors(best: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def no_anchors(best: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """There are no local models."""
     for _ in best:
         yield np.empty(0, np.intp), np.empty(0), np.empty(0)

@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..gates.codes import Codes
+from ..gates.gate import ConstantGate, Gate
 from ..maps.linear import InputMap
 from ..runtime.threads import Workers
 
@@ -78,10 +79,27 @@ def local_path_weights(
     ndarray of shape (n_rows, n_columns, n_values)
         For one reference after the other.
     """
+    if type(model.gate) not in (Gate, ConstantGate) and model.feature_map.explains_input:
+        yield from _by_gradients(model, X, references, workers, n_nodes)
+        return
     rows, starts = _Ends.of(model, X), _Ends.of(model, references)
     nodes = path_nodes(n_nodes) if _is_curved(model) else path_nodes(1)
     for number in range(len(references)):
         yield _Line(model, rows, starts.one(number), workers).weights(nodes)
+
+
+def _by_gradients(
+    model: LocalModel, X: Any, references: np.ndarray, workers: Workers, n_nodes: int
+) -> Iterator[np.ndarray]:
+    """The same from gradients at every node, for gates of other forms, such as levels."""
+    from .gradients import score_gradients  # it needs LocalModel, which needs this module
+
+    rows = X.toarray() if sp.issparse(X) else X
+
+    def gradients(points: np.ndarray) -> np.ndarray:
+        return score_gradients(model, points.astype(model.dtype, copy=False), workers)
+
+    return averaged_gradients(gradients, rows, references, n_nodes)
 
 
 def _is_curved(model: LocalModel) -> bool:
@@ -129,7 +147,7 @@ def _logits(model: LocalModel, X: Any) -> np.ndarray | None:
     None where the gate has no such form.
     """
     gate = model.gate
-    if gate.coding not in ("soft", "hard") or gate.anchors.shape[1] == 0:
+    if type(gate) is not Gate or gate.coding not in ("soft", "hard"):
         return None
     anchors = gate.anchors.astype(np.float64)
     origin = anchors.mean(axis=0)

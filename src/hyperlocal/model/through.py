@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -22,7 +23,7 @@ from .background import Background, summarize_rows
 from .columns import column_groups
 from .contributions import Contributions, Paths, as_dense, joined, model_paths
 from .explaining import ExplainedRows, Places, as_rows, input_names, local_places
-from .explanation import BoundaryPoint, Explanation
+from .explanation import BoundaryPoint, Explanation, LocalRows
 from .explanations import Explanations
 from .foreign import foreign_background, foreign_model, is_known
 
@@ -40,6 +41,9 @@ class ExplainedEstimator(Protocol):
 
     def explain(self, X: Any, background: Any = None) -> Explanation | Explanations:
         """Explanations of rows."""
+
+    def local_rows(self, X: Any) -> Iterator[LocalRows]:
+        """The linear model at each row."""
 
 
 def explain(model: Any, X: Any, background: Any = None) -> Explanation | Explanations:
@@ -221,7 +225,7 @@ class _Chain:
                 warnings.filterwarnings("ignore", message="X does not have valid feature names")
                 return self.last.paths(Z, Z0)
         own = foreign_background(self.last) if Z0 is None else Background.of(Z0)
-        with Workers(1) as workers:
+        with Workers(None) as workers:
             return model_paths(foreign_model(self.last), as_dense(Z), own, workers)
 
     def _can_shift(self, paths: Paths) -> bool:

@@ -10,6 +10,7 @@ from .anchor_maps import PrototypeDisplay, WeightMapDisplay
 from .anchor_motion import AnchorMotionDisplay
 from .boundary import BoundaryDisplay
 from .boundary_grid import BoundaryGridDisplay
+from .contributions import ContributionMapDisplay, DependenceDisplay
 from .convergence import ConvergenceDisplay
 from .explanation import ExplanationDisplay, MeanContributionsDisplay
 from .gate import GateDisplay
@@ -21,7 +22,9 @@ __all__ = [
     "AnchorMotionDisplay",
     "BoundaryDisplay",
     "BoundaryGridDisplay",
+    "ContributionMapDisplay",
     "ConvergenceDisplay",
+    "DependenceDisplay",
     "ExplanationDisplay",
     "GateDisplay",
     "MeanContributionsDisplay",

@@ -10,7 +10,7 @@ import numpy as np
 from ..model.explanation import Explanation
 from ..model.inspection import MeanContributions, mean_contributions
 from ..model.through import explain
-from .drawing import draw_bars, open_axes
+from .drawing import GREY, INK, draw_bars, open_axes
 
 FEATURES_SHOWN = 10
 
@@ -51,7 +51,12 @@ class ExplanationDisplay:
         return cls(explanation).plot(**options)
 
     def plot(
-        self, ax: Any = None, *, label: object = None, n_features: int = FEATURES_SHOWN
+        self,
+        ax: Any = None,
+        *,
+        label: object = None,
+        n_features: int = FEATURES_SHOWN,
+        waterfall: bool = False,
     ) -> ExplanationDisplay:
         """Draw bars.
 
@@ -63,6 +68,8 @@ class ExplanationDisplay:
             The class whose score is shown; by default the one that decides the prediction.
         n_features : int, default=10
             Bars for this many features; the others are summed in one bar.
+        waterfall : bool, default=False
+            Each bar begins where the last one ended, from the reference to the score.
 
         Returns
         -------
@@ -73,8 +80,13 @@ class ExplanationDisplay:
         pairs = one.largest(one.contributions[column], n_features, with_values=True)
         pairs += one.constants(column)
         self.ax_, self.figure_ = open_axes(ax, figsize=(6, 1.2 + 0.28 * len(pairs)))
-        draw_bars([name for name, _ in pairs], np.array([value for _, value in pairs]), self.ax_)
-        self.ax_.set_xlabel(f"contribution to the {one.score_names[column]}")
+        if waterfall:
+            draw_waterfall(pairs[-1:] + pairs[:-1], self.ax_)
+        else:
+            names, values = zip(*pairs, strict=True)
+            draw_bars(names, np.array(values), self.ax_)
+        what = "" if waterfall else "contribution to the "
+        self.ax_.set_xlabel(f"{what}{one.score_names[column]}")
         title = f"predicted {one.prediction}; {one.score_names[column]}"
         self.ax_.set_title(f"{title} {one.scores[column]:+.3f}", fontsize=10)
         return self
@@ -120,3 +132,18 @@ class MeanContributionsDisplay:
         draw_bars(mean.feature_names[order], mean.overall[order], self.ax_)
         self.ax_.set_xlabel("mean |contribution| to the deciding score")
         return self
+
+
+def draw_waterfall(pairs: list[tuple[str, float]], ax: Any) -> None:
+    """Bars that each begin where the last one ended; the first is where they start."""
+    names, values = [name for name, _ in pairs], np.array([value for _, value in pairs])
+    draw_bars(names, values, ax)
+    ends = np.cumsum(values)
+    for bar, begin in zip(ax.patches[1:], ends[:-1], strict=True):
+        bar.set_x(bar.get_x() + begin)
+    ax.patches[0].set_color(GREY)
+    for place, end in enumerate(ends[:-1]):
+        ax.plot([end, end], [place - 0.36, place + 1.36], color=INK, lw=0.6)
+    corners = np.append(ends, 0.0)
+    margin = 0.05 * (np.ptp(corners) or 1.0)
+    ax.set_xlim(corners.min() - margin, corners.max() + margin)

@@ -8,7 +8,7 @@ score many queries.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -73,12 +73,20 @@ class SvmOptions:
             return 0.0
         return self.kernel.gamma * (2 if self.kernel.name == "rbf" else 1)
 
+    def scaled_kernel(self, scale: float) -> Kernel:
+        """The kernel of rows less the query at a scale, in the library's convention."""
+        if self.kernel.name == "linear":
+            return Kernel("poly", scale, 1, 0.0)
+        return replace(self.kernel, gamma=scale / 2 if self.kernel.name == "rbf" else scale)
+
     def scales(self, squared_distances: np.ndarray) -> np.ndarray:
         """That of each neighborhood; 0 where all rows lie on the query."""
         if self.scale:
             return np.full(len(squared_distances), self.scale)
-        squared = squared_distances.mean(axis=1, dtype=np.float64)
-        return np.divide(1.0, squared, out=np.zeros_like(squared), where=squared > 0)
+        # As the compiled solver does, to the last bit: one after the other, then the division.
+        total = np.cumsum(squared_distances, axis=1, dtype=np.float64)[:, -1]
+        k = float(squared_distances.shape[1])
+        return np.divide(k, total, out=np.zeros_like(total), where=total > 0)
 
 
 @dataclass(frozen=True)
@@ -245,7 +253,13 @@ class NeighborhoodSolver:
 
         return self.gram_scores(queries.shape[0], k, measure, workers)
 
-    def train(self, centers: Any, found: Neighbors, workers: Workers) -> tuple[LocalSvms, int]:
+    def train(
+        self,
+        centers: Any,
+        found: Neighbors,
+        workers: Workers,
+        scales: np.ndarray | None = None,
+    ) -> tuple[LocalSvms, int]:
         """Train the SVMs of centers.
 
         Parameters
@@ -254,9 +268,11 @@ class NeighborhoodSolver:
         found : Neighbors
             The rows to train on; the first of each list lies on the center.
         workers : Workers
+        scales : ndarray of shape (n_centers,), optional
+            Of the kernels; by default those of the distances.
         """
         n_centers, k = found.indices.shape
-        scales = self.options.scales(found.distances)
+        scales = self.options.scales(found.distances) if scales is None else scales
         starts = self._column_starts(found.indices, scales)
         classes, bias = np.zeros(starts[-1], np.int32), np.zeros(starts[-1])
         rows = core_rows(centers)

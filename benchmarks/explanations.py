@@ -1,0 +1,419 @@
+"""Are explanations true? Noise, importances, deletion and stability, beside SHAP's explainers.
+
+Four measures, each of exact contributions of this library's models and of what users have today:
+TreeSHAP on LightGBM, coefficients of LogisticRegression, KernelExplainer on the same model.
+
+- ``noise``: families of rows with known effects; the share of ``|contribution|`` on features that
+  have none, and the rank correlation of mean ``|contribution|`` with the true effects.
+- ``tables``: rank correlation of mean ``|contribution|`` with the permutation importance of the
+  same model.
+- ``deletion``: the score's change as the features of the largest contributions are set to the
+  background, mean over all steps (larger is better), beside KernelExplainer.
+- ``stability``: contributions of a row and of a near copy differ by at most a multiple of the
+  difference of their scores' change.
+- ``definitions``: the candidates among which the definition was chosen.
+- ``speed``: times beside predictions and shap's explainers, and the error of these against exact
+  values.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import spearmanr
+from sklearn.inspection import permutation_importance
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from hyperlocal import LocallyLinearSVC, explain
+from hyperlocal.model.gradients import score_gradients
+from hyperlocal.preprocessing import TableEncoder
+from hyperlocal.runtime.threads import Workers
+
+from .common import (
+    Row,
+    argument_parser,
+    environment,
+    print_table,
+    rounded,
+    timed_in_turns,
+    write_result,
+)
+
+FAMILIES = ("linear", "squared", "product", "local")
+N_TRAIN, N_TEST = 4_000, 300
+TABLES = {"credit": "Status", "telco_churn": "churn", "caravan": "Purchase"}
+
+
+# ---- rows with known effects ---------------------------------------------------------------------
+
+
+def make_family(name: str, rare: bool, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Standardized rows, classes, and the true size of each feature's effect.
+
+    Three features have effects; a normal, a binary, three one-hot and a correlated one have none.
+    """
+    rng = np.random.default_rng(seed)
+    n_rows = N_TRAIN + N_TEST
+    S = rng.normal(size=(n_rows, 3))
+    parts = {
+        "linear": [S[:, 0], 0.6 * S[:, 1], 0.3 * S[:, 2]],
+        "squared": [S[:, 0] ** 2, 0.6 * S[:, 1] ** 2, 0.3 * S[:, 2]],
+        "product": [S[:, 0] * S[:, 1] / 2, S[:, 0] * S[:, 1] / 2, 0.3 * S[:, 2]],
+        "local": [0.5 * S[:, 0], S[:, 1] * (S[:, 0] > 0), -S[:, 2] * (S[:, 0] <= 0)],
+    }[name]
+    effect = np.sum(parts, axis=0)
+    effect = effect + 0.2 * effect.std() * rng.normal(size=n_rows)
+    y = (effect > np.quantile(effect, 0.964 if rare else 0.5)).astype(int)
+    noise = [rng.normal(size=n_rows), rng.integers(0, 2, n_rows)]
+    noise += list(np.eye(3)[rng.integers(0, 3, n_rows)].T)
+    noise.append(0.7 * noise[0] + 0.7 * rng.normal(size=n_rows))
+    sizes = np.array([np.abs(part - part.mean()).mean() for part in parts] + [0.0] * len(noise))
+    return StandardScaler().fit_transform(np.c_[S, np.array(noise).T]), y, sizes
+
+
+def make_example(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """One feature that matters and two that do not, 3.6 % positive."""
+    rng = np.random.default_rng(seed)
+    n_rows = 5_000
+    signal, noise = rng.normal(size=(2, n_rows))
+    binary = rng.integers(0, 2, n_rows)
+    y = (signal + 0.5 * rng.normal(size=n_rows) > 2).astype(int)
+    return np.c_[signal, noise, binary], y, np.array([1.0, 0.0, 0.0])
+
+
+# ---- explainers: fitted model and rows → contributions (n_rows, n_features) ----------------------
+
+
+def exact(model: Any, X: np.ndarray) -> np.ndarray:
+    """Contributions of this library to the only score."""
+    return explain(model, X).contributions[:, 0]
+
+
+def weights_times_values(model: Any, X: np.ndarray) -> np.ndarray:
+    """The products of the local linear model: the former definition."""
+    return model.local_coef(X)[:, 0] * X
+
+
+def centered(model: Any, X: np.ndarray) -> np.ndarray:
+    """Local weights times differences from the training mean."""
+    return model.local_coef(X)[:, 0] * (X - model.background.mean)
+
+
+def path_from_mean(model: Any, X: np.ndarray) -> np.ndarray:
+    """The path average from the mean alone."""
+    return explain(model, X, model.background.mean[None]).contributions[:, 0]
+
+
+def fixed_gate(model: Any, X: np.ndarray) -> np.ndarray:
+    """Path averages with the gates held fixed at the points of the path."""
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    total = np.zeros_like(X)
+    with Workers(1) as workers:
+        for reference in model.background.rows:
+            for t, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
+                points = reference + t * (X - reference)
+                slopes = score_gradients(model.model_, points, workers, hold_gate=True)[:, 0]
+                total += weight * slopes * (X - reference) / len(model.background.rows)
+    return total
+
+
+def shapley(model: Any, X: np.ndarray, rows: np.ndarray, seed: int = 0) -> np.ndarray:
+    """Interventional Shapley values over background rows, by pairs of opposite orders."""
+    rng = np.random.default_rng(seed)
+    total, n_features = np.zeros(X.shape), X.shape[1]
+    for row in rows:
+        order = rng.permutation(n_features)
+        for one in (order, order[::-1]):
+            points = np.repeat(row[None], len(X), axis=0)
+            before = model.decision_function(points)
+            for feature in one:
+                points[:, feature] = X[:, feature]
+                after = model.decision_function(points)
+                total[:, feature] += after - before
+                before = after
+    return total / (2 * len(rows))
+
+
+def tree_shap(model: Any, X: np.ndarray) -> np.ndarray:
+    """TreeSHAP of a LightGBM classifier, by LightGBM itself."""
+    return model.predict(X, pred_contrib=True)[:, :-1]
+
+
+def coefficients(model: Any, X: np.ndarray) -> np.ndarray:
+    """A linear model's weights times differences from the mean."""
+    return model.coef_[0] * (X - X.mean(axis=0))
+
+
+def kernel_shap(model: Any, X: np.ndarray, background: np.ndarray) -> np.ndarray:
+    """KernelExplainer with its default number of samples."""
+    import shap
+
+    explainer = shap.KernelExplainer(model.decision_function, background)
+    return np.asarray(explainer.shap_values(X, silent=True))
+
+
+def boosted(seed: int) -> Any:
+    """LightGBM with its defaults."""
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(random_state=seed, n_jobs=1, verbose=-1)
+
+
+MODELS: dict[str, tuple[Callable[[int], Any], Callable[..., np.ndarray]]] = {
+    "LocallyLinearSVC": (lambda seed: LocallyLinearSVC(random_state=seed), exact),
+    "LocallyLinearSVC(C=1)": (lambda seed: LocallyLinearSVC(C=1.0, random_state=seed), exact),
+    "SVC": (lambda seed: SVC(), exact),
+    "LightGBM, TreeSHAP": (boosted, tree_shap),
+    "LogisticRegression, coefficients": (lambda seed: LogisticRegression(), coefficients),
+}
+
+
+# ---- measures ------------------------------------------------------------------------------------
+
+
+def noise_share(contributions: np.ndarray, truth: np.ndarray) -> float:
+    """The share of all ``|contribution|`` on features without effect."""
+    sizes = np.abs(contributions).mean(axis=0)
+    return float(sizes[truth == 0].sum() / sizes.sum())
+
+
+def rank_correlation(sizes: np.ndarray, truth: np.ndarray) -> float:
+    """Spearman's, over the largest that any order can have: equal effects are ties."""
+    ideal = np.lexsort((sizes, truth)).argsort()
+    return float(spearmanr(sizes, truth).statistic / spearmanr(ideal, truth).statistic)
+
+
+def measure_noise(seeds: list[int]) -> list[Row]:
+    """The shares of noise and the ranks, over families and seeds."""
+    rows: list[Row] = []
+    cases = [(name, rare) for name in FAMILIES for rare in (False, True)] + [("example", True)]
+    for name, rare in cases:
+        for method, (make, contributions_of) in MODELS.items():
+            shares, ranks, scores = [], [], []
+            for seed in seeds:
+                data = make_example(seed) if name == "example" else make_family(name, rare, seed)
+                X, y, truth = data
+                train, test = slice(0, len(X) - N_TEST), slice(len(X) - N_TEST, None)
+                model = make(seed).fit(X[train], y[train])
+                found = contributions_of(model, X[test])
+                shares.append(noise_share(found, truth))
+                ranks.append(rank_correlation(np.abs(found).mean(axis=0), truth))
+                scores.append(model.score(X[test], y[test]))
+            rows.append(
+                {
+                    "measure": "noise", "rows": name, "positive": "3.6 %" if rare else "50 %",
+                    "method": method, "noise share": np.mean(shares),
+                    "rank correlation": np.mean(ranks), "accuracy": np.mean(scores),
+                }
+            )  # fmt: skip
+            print(rows[-1], flush=True)
+    return rows
+
+
+def measure_definitions(seed: int) -> list[Row]:
+    """The candidates on one model of each family: distance to Shapley values of 64 rows."""
+    rows: list[Row] = []
+    candidates = {
+        "weights times values": weights_times_values,
+        "centered weights": centered,
+        "path averages, gate fixed": fixed_gate,
+        "path averages from the mean": path_from_mean,
+        "path averages from 8 rows": exact,
+    }
+    for name in FAMILIES:
+        for rare in (False, True):
+            X, y, truth = make_family(name, rare, seed)
+            model = LocallyLinearSVC(C=1.0, random_state=seed).fit(X[:N_TRAIN], y[:N_TRAIN])
+            test = X[-100:]
+            values = shapley(model, test, X[:64])
+            background = model.background
+            starts = {
+                "weights times values": 0.0,
+                "centered weights": model.decision_function(background.mean[None])[0],
+                "path averages from the mean": model.decision_function(background.mean[None])[0],
+                "Shapley values": model.decision_function(X[:64]).mean(),
+            }
+            for method, contributions_of in {**candidates, "Shapley values": None}.items():
+                found = values if contributions_of is None else contributions_of(model, test)
+                start = starts.get(method, model.decision_function(background.rows).mean())
+                change = model.decision_function(test) - start
+                left = np.abs(change - found.sum(axis=1)).mean() / np.abs(change).mean()
+                rows.append(
+                    {
+                        "measure": "definitions", "rows": name,
+                        "positive": "3.6 %" if rare else "50 %", "method": method,
+                        "noise share": noise_share(found, truth), "not attributed": left,
+                        "distance to Shapley values": np.linalg.norm(found - values)
+                        / np.linalg.norm(values),
+                    }
+                )  # fmt: skip
+                print(rows[-1], flush=True)
+    return rows
+
+
+def measure_tables(seed: int, most_rows: int) -> list[Row]:
+    """Ranks by contributions and by permutation importance, on tables."""
+    rows: list[Row] = []
+    for name in TABLES:
+        table, y = _table(name, most_rows, seed)
+        half = len(table) // 2
+        encoder = TableEncoder().fit(table[:half], y[:half])
+        Z = encoder.transform(table)
+        for method in ("LocallyLinearSVC", "LightGBM, TreeSHAP"):
+            make, contributions_of = MODELS[method]
+            model = make(seed).fit(Z[:half], y[:half])
+            found = contributions_of(model, Z[half : half + 500])
+            importance = permutation_importance(
+                model, Z[half:], y[half:], scoring="roc_auc", n_repeats=5, random_state=seed
+            ).importances_mean
+            rows.append(
+                {
+                    "measure": "tables", "rows": name, "method": method,
+                    "rank correlation": spearmanr(np.abs(found).mean(axis=0), importance).statistic,
+                    "accuracy": model.score(Z[half:], y[half:]),
+                }
+            )  # fmt: skip
+            print(rows[-1], flush=True)
+    return rows
+
+
+def _table(name: str, most_rows: int, seed: int) -> tuple[Any, np.ndarray]:
+    """Some rows of a table, and whether they are of the rarer class."""
+    import pandas
+
+    table = pandas.read_csv(Path(os.environ["HYPERLOCAL_DATA"]) / "tables" / f"{name}.csv.gz")
+    table = table.dropna(subset=[TABLES[name]])
+    table = table.sample(min(most_rows, len(table)), random_state=seed)
+    target = table.pop(TABLES[name]).astype(str)
+    return table, (target != target.mode()[0]).to_numpy().astype(int)
+
+
+def measure_deletion(seed: int, n_rows: int) -> list[Row]:
+    """How fast the score falls as the largest contributions are removed, and near copies."""
+    from sklearn.datasets import load_breast_cancer
+
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    rows: list[Row] = []
+    for name, model in {
+        "LocallyLinearSVC": LocallyLinearSVC(random_state=seed),
+        "SVC": SVC(),
+    }.items():
+        model.fit(X[:400], y[:400])
+        test = X[400 : 400 + n_rows]
+        background = X[:8] - X[:8].mean(axis=0) + X[:400].mean(axis=0)
+        found = {
+            "exact": explain(model, test, background).contributions[:, 0],
+            "KernelExplainer": kernel_shap(model, test, background),
+        }
+        for method, contributions in found.items():
+            rows.append(
+                {
+                    "measure": "deletion", "rows": "breast cancer", "model": name,
+                    "method": method, "deletion": _curve(model, test, contributions, background),
+                    "insertion": _curve(model, test, -contributions, background),
+                    "instability": _instability(model, test, background, method, seed),
+                }
+            )  # fmt: skip
+            print(rows[-1], flush=True)
+    return rows
+
+
+def _curve(model: Any, X: np.ndarray, contributions: np.ndarray, background: np.ndarray) -> float:
+    """Mean change of the score towards the other side, over steps of one feature."""
+    signs = np.sign(model.decision_function(X))
+    order = np.argsort(-signs[:, None] * contributions, axis=1)
+    start = signs * model.decision_function(X)
+    rows, falls = np.arange(len(X)), []
+    points = np.repeat(X[None], len(background), axis=0)
+    for step in range(X.shape[1]):
+        points[:, rows, order[:, step]] = background[:, order[:, step]]
+        scores = np.mean([model.decision_function(one) for one in points], axis=0)
+        falls.append(start - signs * scores)
+    return float(np.mean(falls))
+
+
+def _instability(
+    model: Any, X: np.ndarray, background: np.ndarray, method: str, seed: int
+) -> float:
+    """Median of ``Σ|Δ contribution|`` over the sum of ``|contribution|``, per 1 % of change."""
+    near = X + 0.01 * np.random.default_rng(seed).normal(size=X.shape)
+    if method == "exact":
+        one, other = (explain(model, rows, background).contributions[:, 0] for rows in (X, near))
+    else:
+        one, other = (kernel_shap(model, rows, background) for rows in (X, near))
+    return float(np.median(np.abs(one - other).sum(axis=1) / np.abs(one).sum(axis=1)))
+
+
+def measure_speed(seed: int, repeats: int) -> list[Row]:
+    """A thousand rows of 30 features: explanations beside predictions."""
+    from hyperlocal.linear import SDCASVC
+    from hyperlocal.papers import ClusteredSVC, LocalDeepSVC
+
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(4_000, 30))
+    y = (X[:, 0] * X[:, 1] + X[:, 2] > 0).astype(int)
+    rows: list[Row] = []
+    models = {
+        "LocallyLinearSVC": LocallyLinearSVC(C=1.0, random_state=seed),
+        "LocallyLinearSVC, linear map": LocallyLinearSVC(
+            C=1.0, feature_map=None, random_state=seed
+        ),
+        "ClusteredSVC": ClusteredSVC(random_state=seed),
+        "LocalDeepSVC": LocalDeepSVC(random_state=seed),
+        "SDCASVC": SDCASVC(random_state=seed),
+        "SVC": SVC(),
+    }
+    for name, model in models.items():
+        model.fit(X[:3_000], y[:3_000])
+        test = X[3_000:]
+        runs = {
+            "explain": lambda model=model, test=test: explain(model, test),
+            "predict": lambda model=model, test=test: model.decision_function(test),
+        }
+        timings = timed_in_turns(runs, repeats)
+        explained, predicted = timings["explain"].best, timings["predict"].best
+        rows.append(
+            {
+                "measure": "speed", "model": name, "explain (ms)": 1e3 * explained,
+                "predict (ms)": 1e3 * predicted, "ratio": explained / predicted,
+            }
+        )  # fmt: skip
+        print(rows[-1], flush=True)
+    return rows
+
+
+def main() -> None:
+    """Measure and track, one result per measure."""
+    parser = argument_parser(__doc__, repeats=5)
+    measures = ("definitions", "noise", "tables", "deletion", "speed")
+    parser.add_argument("measures", nargs="*", default=measures, help=", ".join(measures))
+    arguments = parser.parse_args()
+    quick, seed = arguments.quick, arguments.seed
+    runs: dict[str, Callable[[], list[Row]]] = {
+        "definitions": lambda: measure_definitions(seed),
+        "noise": lambda: measure_noise([seed] if quick else [seed, seed + 1, seed + 2]),
+        "tables": lambda: measure_tables(seed, 1_000 if quick else 6_000),
+        "deletion": lambda: measure_deletion(seed, 3 if quick else 20),
+        "speed": lambda: measure_speed(seed, arguments.repeats),
+    }
+    for measure in arguments.measures:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            rows = [rounded(row) for row in runs[measure]()]
+        print_table(rows)
+        write_result(
+            f"explanations_{measure}", environment(seed, ["shap", "lightgbm"]), rows,
+            tracked=not quick,
+        )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
