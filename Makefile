@@ -67,6 +67,13 @@ test-wheel:
 	$(WHEEL)/bin/python -m pytest -n 2 -q $(WHEEL_TESTS)
 	ls -l dist
 
+# Measure again all that the README shows (hours; the machine should have nothing else to do: each
+# result records how busy it was), and write it. `python -m benchmarks.freshness` says what is due.
+benchmarks: $(VENV)/.installed-test
+	$(BIN)/python -m benchmarks.freshness --run readme
+	$(BIN)/python -m benchmarks reproduce main --out benchmarks/results/tables
+	$(BIN)/python -m benchmarks.readme
+
 # The kernels' tests and the fuzz of the bindings under AddressSanitizer and UBSan: a build of its
 # own of the portable module, in build/sanitize, with asserts. Python itself is not instrumented:
 # the sanitizer is preloaded, and does not look for leaks.

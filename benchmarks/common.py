@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from .environment import machine, versions
+from .environment import digests, loaded_packages, machine, versions
 
 RESULTS = Path(__file__).parent / "results"
 MEGABYTE = 1e6
@@ -49,13 +49,14 @@ def plain_parser(summary: str | None) -> argparse.ArgumentParser:
 
 
 def environment(seed: int | None = None, peers: Sequence[str] = ()) -> Row:
-    """What a reader needs to repeat a result: command, date, versions, machine."""
+    """What a reader needs to repeat a result: command, date, versions, machine, digests of code."""
     return {
         "command": command(),
         "seed": seed,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": versions(peers),
         "machine": machine(),
+        "code": digests(loaded_packages()),
     }
 
 

@@ -1,15 +1,20 @@
-"""Where and with what a figure was measured: versions and machine."""
+"""Where and with what a figure was measured: versions, machine, and the code itself."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import hyperlocal
 from hyperlocal.runtime.versions import instruction_set, package_version
 
+LIBRARY = Path(hyperlocal.__file__).parent
+KERNELS = Path(__file__).parents[1] / "cpp"
 PACKAGES = ("numpy", "scipy", "scikit-learn", "hyperlocal")
 
 
@@ -44,3 +49,27 @@ def cpu_model() -> str:
         return platform.processor() or "unknown"
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor() or "unknown"
+
+
+def digests(packages: Iterable[str]) -> dict[str, str]:
+    """A digest of each package's sources as they are now; "cpp" is the compiled kernels."""
+    return {package: digest for package in packages if (digest := _digest(package))}
+
+
+def loaded_packages() -> list[str]:
+    """Packages and modules of the library that have been imported, and the kernels."""
+    names = {name.split(".")[1] for name in sys.modules if name.startswith("hyperlocal.")}
+    return [*sorted(name for name in names if _sources(name)), "cpp"]
+
+
+def _digest(package: str) -> str:
+    sources = _sources(package)
+    text = b"\0".join(path.name.encode() + b"\0" + path.read_bytes() for path in sources)
+    return hashlib.sha256(text).hexdigest()[:12] if sources else ""
+
+
+def _sources(package: str) -> list[Path]:
+    if package == "cpp":
+        return sorted(KERNELS.glob("*.hpp"))
+    module = LIBRARY / f"{package}.py"
+    return [module] if module.exists() else sorted((LIBRARY / package).glob("*.py"))

@@ -3,6 +3,8 @@
     python -m benchmarks.large_data npy
     python -m benchmarks.large_data csv --gigabytes 2
     python -m benchmarks.large_data objectives
+    python -m benchmarks.large_data covtype
+    python -m benchmarks.large_data millions
 
 Rows of 500 features vary mostly along 10 directions, in which the classes are waves. They are
 written to a file (npy, or CSV); ``datasets.stream`` reads it and ``fit_stream`` is fitted to it, in
@@ -12,6 +14,11 @@ after all imports and a fit to a few rows. The files are deleted at the end.
 The objective is compared on a part of the rows: fit and fit_stream with the same gate, in 20
 blocks, from rows as they come and from rows sorted by class; and how many passes it takes with more
 or fewer epochs at each visit of a block.
+
+Two parts have rows in memory. ``covtype`` (581,012 × 54, seven classes, in the folder that
+``HYPERLOCAL_DATA`` names): error on a fifth of the rows and seconds, beside boosted trees and a
+linear SVM. ``millions``: one, three and ten million synthetic rows of two classes, each fitted in a
+fresh process (see ``scaling.py``), and the exponent of the seconds.
 """
 
 from __future__ import annotations
@@ -19,20 +26,27 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from lightgbm import LGBMClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 from hyperlocal import LocallyLinearSVC
-from hyperlocal.datasets import stream
+from hyperlocal.datasets import load_dataset, stream
 from hyperlocal.estimators import streaming
 from hyperlocal.model.local_model import ChainSettings
 from hyperlocal.solvers import blocks as block_descent
 from hyperlocal.solvers.stored import StoredProblem
 
+from . import scaling
 from .common import (
     MEGABYTE,
     Row,
@@ -58,6 +72,9 @@ LARGEST = 8.0
 STEPS = 1000
 GIGABYTE = 1e9
 COMPARED_ROWS = 100_000
+MILLIONS = (1_000_000, 3_000_000, 10_000_000)
+QUICK_MILLIONS = (10_000, 30_000, 100_000)
+PEERS = ("lightgbm",)
 COMPARED_BLOCKS = 20
 EPOCHS_PER_VISIT = (1, 2, 3, 5, 10)
 TOLERANCE = 0.01
@@ -218,8 +235,59 @@ def compare_objectives(n_rows: int, seed: int) -> list[Row]:
     return rows
 
 
+def covtype_methods(seed: int, n_jobs: int) -> dict[str, Any]:
+    """Classifiers at their defaults, with as many threads as they take."""
+    return {
+        "LocallyLinearSVC": LocallyLinearSVC(random_state=seed, n_jobs=n_jobs),
+        "LightGBM": LGBMClassifier(random_state=seed, n_jobs=n_jobs, verbose=-1),
+        "HistGradientBoosting": HistGradientBoostingClassifier(random_state=seed),
+        "LinearSVC": LinearSVC(random_state=seed),
+    }
+
+
+def compare_covtype(n_rows: int | None, n_jobs: int, seed: int) -> list[Row]:
+    """Error and seconds of each method, one after the other, on standardized features."""
+    data = load_dataset("covtype")
+    X, y = np.asarray(data.X, np.float32), np.asarray(data.y)
+    if n_rows is not None:
+        X, y = X[:n_rows], y[:n_rows]
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.2, stratify=y, random_state=seed)
+    scaler = StandardScaler().fit(X)
+    X, X_test = scaler.transform(X), scaler.transform(X_test)
+    rows = []
+    for name, model in covtype_methods(seed, n_jobs).items():
+        before = time.process_time()
+        fit = timed(lambda: model.fit(X, y))  # noqa: B023
+        busy = time.process_time() - before
+        predict = timed(lambda: model.predict(X_test))  # noqa: B023
+        row = {"method": name, "training rows": len(y), "threads": n_jobs}
+        error = 100 * float(np.mean(predict.value != y_test))
+        times = {"fit s": fit.best, "processor s": busy, "predict s": predict.best}
+        rows.append({**row, "error %": error, **times})
+        print_table(rows[-1:])
+    return rows
+
+
+def fit_millions(sizes: Sequence[int], n_jobs: int, seed: int) -> list[Row]:
+    """Fits in fresh processes, and how their seconds grow with the rows."""
+    given = {"anchors": "auto", "map": "default", "classes": 2, "seed": seed, "n-jobs": n_jobs}
+    typed = [part for name, value in given.items() for part in (f"--{name}", str(value))]
+    rows = []
+    for n_rows in sizes:
+        found = in_fresh_process(["millions", "--one", "--rows", str(n_rows), *typed])
+        rows.append({"rows": n_rows, **found})
+        print_table(rows[-1:])
+    return [*rows, {"fit exponent": scaling.exponent(rows, [row["fit s"] for row in rows])}]
+
+
 def study(arguments: argparse.Namespace) -> list[Row]:
     """One part."""
+    if arguments.part == "covtype":
+        n_rows = 10_000 if arguments.quick else None
+        return compare_covtype(n_rows, arguments.n_jobs, arguments.seed)
+    if arguments.part == "millions":
+        sizes = QUICK_MILLIONS if arguments.quick else MILLIONS
+        return fit_millions(sizes, arguments.n_jobs, arguments.seed)
     if arguments.part != "objectives":
         return [fit_file(arguments.part, arguments)]
     n_rows = COMPARED_ROWS // 20 if arguments.quick else COMPARED_ROWS
@@ -229,27 +297,31 @@ def study(arguments: argparse.Namespace) -> list[Row]:
 def main() -> None:
     """Run a part of the study, or the one fit that it asks a fresh process for."""
     parser = argument_parser(__doc__, repeats=1)
-    parser.add_argument("part", choices=[*WRITERS, "objectives"])
+    parser.add_argument("part", choices=[*WRITERS, "objectives", "covtype", "millions"])
     parser.add_argument("--gigabytes", type=float, default=10.0, help="size of the file")
     parser.add_argument("--folder", help="where to write (default: among temporary files)")
     parser.add_argument("--write", action="store_true", help="only write the file, to --folder")
     parser.add_argument("--data", help="a file that --write wrote")
     parser.add_argument("--target", help="its labels")
+    parser.add_argument("--n-jobs", type=int, default=2, help="threads of covtype and millions")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    for name, kind in (("rows", int), ("classes", int), ("anchors", str), ("map", str)):
+        parser.add_argument(f"--{name}", type=kind, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.write:
         n_bytes = GIGABYTE * arguments.gigabytes
         print(*WRITERS[arguments.part](Path(arguments.folder or "."), n_bytes, arguments.seed))
         return
     if arguments.one:
-        print(json.dumps(fit_once(arguments)))
+        fit = scaling.fit_once if arguments.part == "millions" else fit_once
+        print(json.dumps(fit(arguments)))
         return
     if arguments.quick:
         arguments.gigabytes = 0.05
     rows = study(arguments)
     print_table(rows)
     write_result(
-        f"large_data_{arguments.part}", environment(arguments.seed), map(rounded, rows),
+        f"large_data_{arguments.part}", environment(arguments.seed, PEERS), map(rounded, rows),
         tracked=not arguments.quick,
     )  # fmt: skip
 

@@ -4,6 +4,9 @@ A model's scores need, for each anchor j, the product of the ``n_j`` rows that u
 ``p × c`` block of weights. Those products alone, on arrays gathered beforehand, are the floor;
 ``decision_function`` starts from rows as the user has them: it checks them, codes them, maps them,
 gathers them, multiplies and adds up.
+
+One row at a time, of 30 features: ``predict`` with its checks and ``model_.scorer()`` without, of a
+model of 30 anchors, beside other libraries' ways to predict a row.
 """
 
 from __future__ import annotations
@@ -12,12 +15,18 @@ import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import onnxruntime
+from lightgbm import LGBMClassifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
 
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.estimators import base
+from hyperlocal.export import to_onnx
 from hyperlocal.model.lifting import LiftedRows
 from hyperlocal.model.local_model import LocalModel
 from hyperlocal.runtime.threads import Workers
@@ -35,6 +44,9 @@ from .common import (
 
 N_NEIGHBORS = 8
 TRAINING_ROWS = 4_000
+ONE_ROW_FEATURES = ONE_ROW_ANCHORS = 30
+ROWS_IN_A_ROW = 200
+PEERS = ("lightgbm", "onnxruntime")
 STAGES = {
     "checks": (base, "check_rows"),
     "codes": (LocalModel, "encode"),
@@ -120,6 +132,48 @@ def compare(shape: Shape, n_jobs: int, seed: int, repeats: int) -> Row:
     }
 
 
+def one_row_runs(n_classes: int, seed: int) -> dict[str, Callable[[], Any]]:
+    """Ways to predict one row; all models are of the same rows."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((TRAINING_ROWS, ONE_ROW_FEATURES), np.float32)
+    y = (X**2 @ rng.standard_normal((ONE_ROW_FEATURES, n_classes))).argmax(axis=1)
+    row, matrix = X[0], X[:1]
+    ours = LocallyLinearSVC(ONE_ROW_ANCHORS, C=1.0, feature_map=None, random_state=seed).fit(X, y)
+    scorer = ours.model_.scorer(ours.classes_)
+    session = onnxruntime.InferenceSession(
+        to_onnx(ours).SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    name = session.get_inputs()[0].name
+    linear = LogisticRegression().fit(X, y)
+    kernel = SVC().fit(X, y)
+    trees = LGBMClassifier(n_jobs=1, verbose=-1, random_state=seed).fit(X, y).booster_
+    return {
+        "model_.scorer()": lambda: scorer(row),
+        "LocallyLinearSVC.predict": lambda: ours.predict(matrix),
+        "LocallyLinearSVC by onnxruntime": lambda: session.run(None, {name: matrix}),
+        "LogisticRegression.predict": lambda: linear.predict(matrix),
+        "SVC.predict": lambda: kernel.predict(matrix),
+        "LightGBM, booster.predict": lambda: trees.predict(matrix, num_threads=1),
+    }
+
+
+def one_row(n_classes: int, seed: int, repeats: int) -> list[Row]:
+    """Microseconds of one row each way, in turns."""
+
+    def many(run: Callable[[], Any]) -> Callable[[], None]:
+        def repeat() -> None:
+            for _ in range(ROWS_IN_A_ROW):
+                run()
+
+        return repeat
+
+    runs = {name: many(run) for name, run in one_row_runs(n_classes, seed).items()}
+    return [
+        {"one row by": name, "classes": n_classes, "µs": 1e6 * timing.best / ROWS_IN_A_ROW}
+        for name, timing in timed_in_turns(runs, repeats).items()
+    ]
+
+
 def main() -> None:
     """Compare all shapes and track."""
     arguments = argument_parser(__doc__, repeats=15).parse_args()
@@ -129,10 +183,12 @@ def main() -> None:
         compare(shape, n_jobs, arguments.seed, repeats) for shape in SHAPES for n_jobs in threads
     ]
     print_table(rows)
+    alone = [row for n_classes in (2, 10) for row in one_row(n_classes, arguments.seed, repeats)]
+    print_table(alone)
     write_result(
         "prediction",
-        environment(arguments.seed),
-        [rounded(row) for row in rows],
+        environment(arguments.seed, PEERS),
+        [rounded(row) for row in (*rows, *alone)],
         tracked=not arguments.quick,
     )
 

@@ -230,6 +230,9 @@ inline void lcc_weights(const double* gram, const double* distances, Index k, do
   }
 }
 
+// The error of an exponent of the soft gate that is too large.
+constexpr double visible_error = 1e-3;
+
 // Squared distances of one row to its chosen anchors, and (v_i − x)·(v_j − x) for pairs of them.
 template <class T>
 class LocalGeometry {
@@ -259,6 +262,22 @@ class LocalGeometry {
     for (Index j = 0; j < n; ++j) {
       const double product = exact_dot(x_, anchor(chosen_[j]).values);
       out[j] = distance_from_products(own_, norms_[chosen_[j]], product);
+    }
+  }
+
+  // The same in double precision: of single-precision rows far from all anchors, distances differ in
+  // their last digits only.
+  void exact_distances(Index n, double* out) const {
+    if (!x_.is_dense()) return;  // they are exact already
+    for (Index j = 0; j < n; ++j) {
+      const T* v = anchors_ + chosen_[j] * width_;
+      double sum = 0;
+#pragma omp simd reduction(+ : sum)
+      for (Index i = 0; i < width_; ++i) {
+        const double difference = double(v[i]) - double(x_.values[i]);
+        sum += difference * difference;
+      }
+      out[j] = sum;
     }
   }
 
@@ -353,6 +372,9 @@ void encode(const Coder<T>& coder, Range range, const T* products, WrittenCodes<
     nearest.select(keys.data(), order.data());
     geometry.set_row(coder.rows.fetch(row, buffer), order.data());
     geometry.squared_distances(k, squared.data());
+    if (coder.options.coding == Coding::soft &&
+        coder.options.beta * squared[0] * std::numeric_limits<T>::epsilon() > detail::visible_error)
+      geometry.exact_distances(k, squared.data());
     // The ranking may be off in the last digits: sort by the distances that count.
     for (Index j = 1; j < k; ++j)
       for (Index i = j; i > 0 && squared[i] < squared[i - 1]; --i) {

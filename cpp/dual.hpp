@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "lifted.hpp"
@@ -129,6 +130,8 @@ struct DualState {
   T* alpha;              // N × c
   std::uint8_t* active;  // N × c
   const ShrinkBounds* bounds;
+  // How many columns the arrays have, and which is the first of them.
+  Index stride = problem.n_columns, first = 0;
 
   static constexpr Index visits_ahead = 32;
 
@@ -137,8 +140,8 @@ struct DualState {
     if (visit + visits_ahead >= visits.size) return;
     const Index row = visits[visit + visits_ahead];
     problem.lifted.prefetch_row(row);
-    prefetch(alpha + row * problem.n_columns);
-    prefetch(active + row * problem.n_columns);
+    prefetch(alpha + row * stride);
+    prefetch(active + row * stride);
     if (problem.is_regression())
       prefetch(problem.values + row * problem.n_columns);
     else
@@ -199,55 +202,199 @@ HYPERLOCAL_INLINE T next_alpha(const AnyLoss& loss, T alpha, double margin, doub
 template <class T, class Targets>
 HYPERLOCAL_INLINE void visit_variable(const DualProblem<T>& problem, const Targets& targets,
                                       const DualState<T>& state, Index row, const RowView<T>& x,
-                                      Index column, ColumnReport& report) {
-  const Index variable = row * problem.n_columns + column;
+                                      Index column, Index stride, Index first,
+                                      ColumnReport& report) {
+  const Index variable = row * stride + column - first;
   const T alpha = state.alpha[variable];
-  const T score = problem.lifted.dot(row, x, state.weights, problem.n_columns, column);
+  const T score = problem.lifted.dot(row, x, state.weights, stride, column - first);
   const T next = next_alpha(targets.column_loss(column), alpha, targets.margin(row, column, score),
                             problem.squared_norms[row], problem.costs[row], state.bounds[column],
                             state.active[variable], report);
   if (next == alpha) return;
   state.alpha[variable] = next;
-  problem.lifted.axpy(row, x, targets.sign(row, column) * (next - alpha), state.weights,
-                      problem.n_columns, column);
+  problem.lifted.axpy(row, x, targets.sign(row, column) * (next - alpha), state.weights, stride,
+                      column - first);
 }
 
 template <class T, class Targets>
 HYPERLOCAL_INLINE void visit_rows(const DualProblem<T>& problem, const Targets& targets,
-                                  const DualState<T>& state, Visits visits, Range columns,
-                                  ColumnReport* all_reports) {
+                                  const DualState<T>& state, Index stride, Index first,
+                                  Visits visits, Range columns, ColumnReport* all_reports) {
   RowBuffer<T> buffer;
   OwnReports reports(all_reports, columns);
   for (Index visit = 0; visit < visits.size; ++visit) {
     state.prefetch_visit(visits, visit);
     const Index row = visits[visit];
-    const std::uint8_t* active = state.active + row * problem.n_columns;
+    const Index start = row * stride - first;
     Index column = columns.begin;
-    while (column < columns.end && !active[column]) ++column;
+    while (column < columns.end && !state.active[start + column]) ++column;
     if (column == columns.end) continue;
     const RowView<T> x = problem.lifted.fetch(row, buffer);
     for (; column < columns.end; ++column)
-      if (active[column]) visit_variable(problem, targets, state, row, x, column, reports[column]);
+      if (state.active[start + column])
+        visit_variable(problem, targets, state, row, x, column, stride, first, reports[column]);
   }
 }
+
+// Some columns' weights, and their variables of the visited rows, in memory of a thread's own,
+// written back at the end. Adjacent columns have cache lines in common, in each of the weights'
+// blocks: these would move between the caches of two threads at every visit, and take longer than
+// the visit.
+template <class T>
+class OwnColumns {
+ public:
+  OwnColumns(const DualState<T>& state, Visits visits, Range columns)
+      : all_(state),
+        visits_(visits),
+        columns_(columns),
+        n_blocks_(state.problem.lifted.n_blocks()),
+        width_(state.problem.lifted.block_width()),
+        weights_(new T[n_blocks_ * columns.size() * width_]),
+        alpha_(new T[state.problem.lifted.n_rows() * columns.size()]),
+        active_(new std::uint8_t[state.problem.lifted.n_rows() * columns.size()]),
+        own_{state.problem, weights_.get(), alpha_.get(), active_.get(),
+             state.bounds,  columns.size(), columns.begin} {
+    copy(all_, own_);
+  }
+  OwnColumns(const OwnColumns&) = delete;
+  ~OwnColumns() { copy(own_, all_); }
+  const DualState<T>& state() const { return own_; }
+
+ private:
+  void copy(const DualState<T>& from, const DualState<T>& to) const {
+    const Index n = columns_.size();
+    const auto start = [&](const DualState<T>& state, Index i) {
+      return i * state.stride + columns_.begin - state.first;
+    };
+    for (Index block = 0; block < n_blocks_; ++block)
+      std::copy_n(from.weights + start(from, block) * width_, n * width_,
+                  to.weights + start(to, block) * width_);
+    for (Index visit = 0; visit < visits_.size; ++visit) {
+      const Index source = start(from, visits_[visit]), place = start(to, visits_[visit]);
+      std::copy_n(from.alpha + source, n, to.alpha + place);
+      std::copy_n(from.active + source, n, to.active + place);
+    }
+  }
+
+  const DualState<T>& all_;
+  Visits visits_;
+  Range columns_;
+  Index n_blocks_, width_;
+  std::unique_ptr<T[]> weights_, alpha_;
+  std::unique_ptr<std::uint8_t[]> active_;
+  DualState<T> own_;
+};
 
 // Columns that are separate problems. One column gets code of its own, compiled for it: a fifth
 // faster.
 template <class T>
 void column_epoch(const DualState<T>& state, Visits visits, Range columns, ColumnReport* reports) {
-  const auto visit = [&](const DualProblem<T>& problem, Range range) {
+  const auto visit = [&](const DualProblem<T>& problem, const DualState<T>& own, Index stride,
+                         Index first, Range range) {
     if (problem.is_regression())
-      visit_rows(problem, problem.valued(), state, visits, range, reports);
+      visit_rows(problem, problem.valued(), own, stride, first, visits, range, reports);
     else
-      visit_rows(problem, problem.classes(), state, visits, range, reports);
+      visit_rows(problem, problem.classes(), own, stride, first, visits, range, reports);
   };
   if (state.problem.n_columns == 1 && columns.size() == 1) {
     DualProblem<T> single = state.problem;
     single.n_columns = 1;
-    visit(single, {0, 1});
+    visit(single, state, 1, 0, {0, 1});
+  } else if (columns.size() < state.problem.n_columns) {
+    const OwnColumns<T> own(state, visits, columns);
+    visit(state.problem, own.state(), columns.size(), columns.begin, columns);
   } else {
-    visit(state.problem, columns);
+    visit(state.problem, state, state.problem.n_columns, 0, columns);
   }
+}
+
+// Equal rows with different labels are two heavy variables whose lifted rows are opposite: one at a
+// time they climb in tiny steps. Together they have a one-dimensional optimum. With the score f,
+// the sums P and N of the costs of positive and negative rows, b = Σ_i y_i α_i and π = −ℓ', it is
+// where
+//     f' = f + q (P π(f') − N π(−f') − b),   α_i = C_i π(y_i f').
+struct EqualRowsStep {
+  double positive, negative;  // α_i/C_i of either side
+};
+
+inline EqualRowsStep equal_rows_hinge(double f, double q, double b, double P, double N) {
+  const auto score = [&](double p, double n) { return f + q * (P * p - N * n - b); };
+  const double middle = score(1, 1);
+  if (middle > 1) {
+    if (score(0, 1) >= 1) return {0, 1};
+    return {((1 - f) / q + b + N) / P, 1};
+  }
+  if (middle < -1) {
+    if (score(1, 0) <= -1) return {1, 0};
+    return {1, (P - b + (1 + f) / q) / N};
+  }
+  return {1, 1};
+}
+
+inline EqualRowsStep equal_rows_squared_hinge(double f, double q, double b, double P, double N) {
+  double score = (f + q * (2 * P - 2 * N - b)) / (1 + 2 * q * (P + N));
+  if (score > 1) score = (f - q * (2 * N + b)) / (1 + 2 * q * N);
+  if (score < -1) score = (f + q * (2 * P - b)) / (1 + 2 * q * P);
+  return {2 * std::max(0.0, 1 - score), 2 * std::max(0.0, 1 + score)};
+}
+
+inline EqualRowsStep equal_rows_log(double f, double q, double b, double P, double N) {
+  double low = f - q * (N + b), high = f + q * (P - b);
+  double score = std::min(std::max(f, low), high);
+  for (int iteration = 0; iteration < 50; ++iteration) {
+    const double p = loss_pull(Loss::log, score), n = loss_pull(Loss::log, -score);
+    const double value = score - f - q * (P * p - N * n - b);
+    if (std::abs(value) < 1e-12 * (1 + std::abs(score))) break;
+    (value > 0 ? high : low) = score;
+    score -= value / (1 + q * (P + N) * p * n);
+    if (!(score > low && score < high)) score = 0.5 * (low + high);
+  }
+  return {loss_pull(Loss::log, score), loss_pull(Loss::log, -score)};
+}
+
+inline EqualRowsStep equal_rows_optimum(Loss loss, double f, double q, double b, double P,
+                                        double N) {
+  switch (loss) {
+    case Loss::hinge:
+      return equal_rows_hinge(f, q, b, P, N);
+    case Loss::squared_hinge:
+      return equal_rows_squared_hinge(f, q, b, P, N);
+    case Loss::log:
+      return equal_rows_log(f, q, b, P, N);
+  }
+  return {0, 0};
+}
+
+// One column of one group of equal rows.
+template <class T>
+void visit_equal_rows(const DualState<T>& state, Visits group, const RowView<T>& x, Index column,
+                      ColumnReport& report) {
+  const DualProblem<T>& problem = state.problem;
+  const ClassTargets<T> targets = problem.classes();
+  double b = 0, sums[2] = {0, 0};
+  for (Index i = 0; i < group.size; ++i) {
+    const Index row = group[i];
+    const double sign = targets.sign(row, column);
+    b += sign * double(state.alpha[row * problem.n_columns + column]);
+    sums[sign > 0] += double(problem.costs[row]);
+  }
+  const double q = problem.squared_norms[group[0]];
+  if (sums[0] == 0 || sums[1] == 0 || q <= 0) return;
+  const double f = problem.lifted.dot(group[0], x, state.weights, problem.n_columns, column);
+  const EqualRowsStep best = equal_rows_optimum(problem.loss, f, q, b, sums[1], sums[0]);
+  double step = 0;
+  for (Index i = 0; i < group.size; ++i) {
+    const Index row = group[i];
+    const double sign = targets.sign(row, column), cost = problem.costs[row];
+    T& alpha = state.alpha[row * problem.n_columns + column];
+    const T next = static_cast<T>(cost * (sign > 0 ? best.positive : best.negative));
+    step += sign * (double(next) - double(alpha));
+    report.gain +=
+        conjugate_value(problem.loss, alpha, cost) - conjugate_value(problem.loss, next, cost);
+    alpha = next;
+  }
+  report.gain -= step * f + 0.5 * q * step * step;
+  problem.lifted.axpy(group[0], x, static_cast<T>(step), state.weights, problem.n_columns, column);
 }
 
 template <class T, class Targets>
@@ -452,6 +599,21 @@ void dual_epoch(const DualState<T>& state, Visits visits, Range columns, ColumnR
     detail::crammer_singer_epoch(state, visits, *reports);
   else
     detail::column_epoch(state, visits, columns, reports);
+}
+
+// Solves groups of equal rows, each for all its labels at once (one-vs-rest): rows starts[g] …
+// starts[g + 1] − 1 of `rows` are equal.
+template <class T>
+void dual_equal_rows(const DualState<T>& state, Visits rows, Visits starts, Range columns,
+                     ColumnReport* all_reports) {
+  RowBuffer<T> buffer;
+  OwnReports reports(all_reports, columns);
+  for (Index g = 0; g + 1 < starts.size; ++g) {
+    const Visits group = rows.from(starts[g], starts[g + 1] - starts[g]);
+    const RowView<T> x = state.problem.lifted.fetch(group[0], buffer);
+    for (Index column = columns.begin; column < columns.end; ++column)
+      detail::visit_equal_rows(state, group, x, column, reports[column]);
+  }
 }
 
 // The full check: from the scores of a range of rows under the present weights, the sum of losses

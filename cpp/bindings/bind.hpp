@@ -17,6 +17,8 @@ void bind_dual(nanobind::module_& m);
 template <class T>
 void bind_parts(nanobind::module_& m);
 template <class T>
+void bind_scorer(nanobind::module_& m);
+template <class T>
 void bind_anchor_descent(nanobind::module_& m);
 template <class T>
 void bind_sgd(nanobind::module_& m);

@@ -70,6 +70,23 @@ void bind_dual(nb::module_& m) {
         nb::gil_scoped_release release;
         dual_epoch(state, visits, columns, out);
       });
+  def(state_class, "equal_rows",
+      args("rows"_array, "starts"_array, "column_begin"_a, "column_end"_a, "reports"_array),
+      [](const DualState<T>& state, Vector<const Index> rows, Vector<const Index> starts,
+         Index column_begin, Index column_end, Matrix<double> reports) {
+        const DualProblem<T>& problem = state.problem;
+        require(!problem.crammer_singer && !problem.is_regression(),
+                "equal_rows: only one-vs-rest has labels per column");
+        const Visits visits = checked_visits(rows, problem.lifted.n_rows());
+        require_size("starts", size(starts));
+        require_starts("starts", starts, size(starts) - 1, size(rows));
+        for (Index g = 0; g + 1 < size(starts); ++g)
+          require(starts(g) < starts(g + 1), "starts: a group is empty");
+        const Range columns = checked_columns(problem, column_begin, column_end);
+        ColumnReport* out = checked_reports(problem, reports);
+        nb::gil_scoped_release release;
+        dual_equal_rows(state, visits, Visits{starts.data(), size(starts)}, columns, out);
+      });
   def(state_class, "check", args("begin"_a, "end"_a, "scores"_array, "losses"_array, "gaps"_array),
       [](const DualState<T>& state, Index begin, Index end, Matrix<const T> scores,
          Vector<double> losses, Vector<double> gaps) {

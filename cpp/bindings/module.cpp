@@ -20,6 +20,7 @@ void bind_kernels(nanobind::module_& m) {
   bind_lifted<T>(m);
   bind_dual<T>(m);
   bind_parts<T>(m);
+  bind_scorer<T>(m);
   bind_anchor_descent<T>(m);
   bind_sgd<T>(m);
   bind_nearest<T>(m);

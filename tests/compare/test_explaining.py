@@ -3,7 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
 
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.compare.explaining import explain_row
@@ -29,14 +31,15 @@ def explained(table):
     model = LocallyLinearSVC(4, n_neighbors=2, feature_map="identity", random_state=0)
     model.fit(encoded, y)
     names = encoder.get_feature_names_out()
-    return explain_row(model, encoder, encoded[5:6], X.iloc[5:6], names), model, encoder
+    return explain_row(model, encoder, X.iloc[5:6], encoded[5:6], names), model, encoder
 
 
 def test_columns_add_up(explained, table):
     """A category is one part, with the row's own value; parts and intercept are the score."""
     row = explained[0]
     assert {part.column for part in row.parts} == {"age", "kind"}
-    assert sum(part.contribution for part in row.parts) + row.intercept == pytest.approx(row.score)
+    others = sum(value for _, value in row.constants)
+    assert sum(part.contribution for part in row.parts) + others == pytest.approx(row.score)
     values = {part.column: part.value for part in row.parts}
     assert values == {"age": f"{table[0].iloc[5, 0]:g}", "kind": table[0].iloc[5, 1]}
     assert row.place == "line 7"
@@ -61,7 +64,22 @@ def test_rows_of_an_array():
     scaler = StandardScaler().fit(X)
     model = LocallyLinearSVC(2, n_neighbors=2, feature_map="identity", random_state=0)
     model.fit(scaler.transform(X), X[:, 0] > 5)
-    row = explain_row(model, scaler, scaler.transform(X[:1]), X[:1], ["p", "q"])
+    row = explain_row(model, scaler, X[:1], scaler.transform(X[:1]), ["p", "q"])
     assert {part.label for part in row.parts} == {f"p = {X[0, 0]:.6g}", f"q = {X[0, 1]:.6g}"}
     assert row.place == ""
     assert len(row.largest(1)) == 2
+
+
+def test_models_of_scikit_learn(table):
+    """Linear models and SVMs of scikit-learn are explained too; trees are not."""
+    X, y = table
+    encoder = TableEncoder().fit(X)
+    encoded, names = encoder.transform(X), encoder.get_feature_names_out()
+    for model in (LinearSVC(), SVC()):
+        model.fit(encoded, y)
+        row = explain_row(model, encoder, X.iloc[:1], encoded[:1], names)
+        total = sum(part.contribution for part in row.parts) + sum(v for _, v in row.constants)
+        assert total == pytest.approx(model.decision_function(encoded[:1])[0])
+    trees = HistGradientBoostingClassifier().fit(encoded, y)
+    with pytest.raises(TypeError, match="cannot be explained exactly"):
+        explain_row(trees, encoder, X.iloc[:1], encoded[:1], names)

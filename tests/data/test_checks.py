@@ -1,6 +1,7 @@
 """Tests of hyperlocal.validation: what users give becomes clean arrays or a clear error."""
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,12 @@ from hyperlocal.data.checks import (
     check_valued_rows,
     warn_about_scales,
 )
-from hyperlocal.data.labelled import LabelledRows, merge_equal_rows
+from hyperlocal.data.labelled import (
+    MOST_ROWS_TO_MERGE,
+    LabelledRows,
+    equal_neighbors,
+    merge_equal_rows,
+)
 from hyperlocal.data.rows import canonical
 from reference.problems import every_storage, make_rows
 from reference.rows import written_out
@@ -362,3 +368,28 @@ def test_wide_rows_are_told_apart_by_all_their_features():
     np.testing.assert_array_equal(merged.X, X[[0, 1, 3, 4, 5]])
     np.testing.assert_array_equal(merged.sample_weight, [2, 1, 1, 1, 1])
     assert merge_equal_rows(merged, keep_order=True) is merged
+
+
+@every_storage
+def test_equal_rows_with_different_labels_are_found(dtype, storage):
+    """After merging, rows that are equal but for their labels follow each other, in groups."""
+    X = make_rows(dtype, storage)
+    X = sp.vstack([X, X[:8], X[:3]], format="csr") if storage == "csr" else np.r_[X, X[:8], X[:3]]
+    y = np.concatenate([Y, (Y[:8] + 1) % 3, (Y[:3] + 2) % 3])
+    data = merge_equal_rows(labelled(X, y))
+    groups = equal_neighbors(data.X, data.target)
+    assert sorted(np.diff(groups.starts).tolist()) == [2] * 5 + [3] * 3
+    rows = written_out(data.X)
+    for begin, end in pairwise(groups.starts):
+        members = groups.rows[begin:end]
+        assert (rows[members] == rows[members[0]]).all()
+        assert len(set(data.target[members])) == len(members)
+
+
+def test_distinct_rows_have_no_equal_neighbors():
+    """Nor have equal rows of one label, nor rows too many to be merged."""
+    data = merge_equal_rows(labelled())
+    assert equal_neighbors(data.X, data.target) is None
+    assert equal_neighbors(np.ones((4, 2)), np.zeros(4, np.int32)) is None
+    many = np.ones((MOST_ROWS_TO_MERGE + 1, 1))
+    assert equal_neighbors(many, np.arange(len(many)) % 2) is None

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import make_blobs, make_moons
-from sklearn.model_selection import KFold, cross_val_score
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import GroupKFold, KFold, cross_val_score
 
+from estimators.data import make_data
 from hyperlocal import LocallyLinearSVC, LocallyLinearSVCCV
 from hyperlocal.preprocessing import RelevanceScaler
 from hyperlocal.selection import candidates
@@ -13,7 +15,7 @@ from hyperlocal.selection import search as selection
 from hyperlocal.selection.outcomes import Outcome
 from hyperlocal.solvers.training import Training
 
-SMALL = {"n_anchors": (1, 6), "Cs": (0.3, 3.0), "random_state": 0}
+SMALL = {"n_anchors": (1, 6), "Cs": (0.3, 3.0), "relevance": None, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -120,13 +122,79 @@ def test_any_scorer_will_do(moons):
     assert 0.95 < by_area.best_score_ <= 1
 
 
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "neg_brier_score", "roc_auc_ovr"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_scorers_of_probabilities(scoring, n_classes):
+    """With the log loss, any scorer of probabilities; the best has the best mean score."""
+    X, y = make_data(n_classes)
+    model = LocallyLinearSVCCV((1, 6), n_neighbors=3, Cs=(0.1, 10.0), loss="log", scoring=scoring)
+    table = model.set_params(random_state=0).fit(X, y).cv_results_
+    assert model.best_score_ == table["mean_test_score"][table["rank_test_score"] == 1]
+    assert np.isfinite(get_scorer(scoring)(model, X, y))
+
+
+def test_scorers_of_probabilities_need_the_log_loss():
+    """The error names the remedy."""
+    with pytest.raises(ValueError, match="loss='log'"):
+        LocallyLinearSVCCV(scoring="neg_log_loss", random_state=0).fit(*make_data(2))
+
+
+@pytest.mark.parametrize("cv", [None, 3, GroupKFold(3)])
+def test_groups_are_never_divided(cv):
+    """Where rows of a group are copies, a search without groups is too optimistic."""
+    rng = np.random.default_rng(0)
+    centers, labels = rng.normal(size=(40, 4)), rng.integers(0, 2, 40)
+    groups = np.repeat(np.arange(40), 8)
+    X, y = centers[groups] + 0.01 * rng.normal(size=(320, 4)), labels[groups]
+    search = LocallyLinearSVCCV(8, feature_maps=("auto",), Cs=(10.0,), cv=cv, random_state=0)
+    with_groups = search.fit(X, y, groups=groups).best_score_
+    assert with_groups < 0.75
+    if not hasattr(cv, "split"):
+        assert search.fit(X, y).best_score_ > with_groups + 0.1
+
+
+def test_bad_groups_are_refused():
+    """They have a value per row, at least two, and no effect on given folds."""
+    X, y = make_data(2)
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        LocallyLinearSVCCV().fit(X, y, groups=[0, 1])
+    with pytest.raises(ValueError, match="at least two"):
+        LocallyLinearSVCCV().fit(X, y, groups=np.zeros(len(y)))
+    folds = [(np.arange(10), np.arange(10, 20))]
+    with pytest.raises(ValueError, match="groups must be None"):
+        LocallyLinearSVCCV(cv=folds).fit(X, y, groups=np.arange(len(y)))
+
+
+def test_relevance_is_a_candidate():
+    """Where few features matter it is chosen, and the best parameters give that model again."""
+    X = np.random.default_rng(0).standard_normal((400, 10))
+    y = X[:, 0] * X[:, 1] > 0
+    options = {"feature_maps": ("auto",), "Cs": (10.0,), "random_state": 0}
+    model = LocallyLinearSVCCV(8, **options).fit(X, y)
+    assert model.best_params_["relevance"] == "gradient"
+    assert model.best_estimator_.relevance_ is not None
+    again = LocallyLinearSVC(**model.best_params_, random_state=0).fit(X, y)
+    assert again.relevance_.shape in ((10,), (10, 10))
+    plain = LocallyLinearSVCCV(8, relevance=None, **options).fit(X, y)
+    assert plain.best_params_["relevance"] is None
+    assert model.best_score_ > plain.best_score_
+    parts = model.local_coef(X[:5])[:, 0] * X[:5]
+    total = parts.sum(axis=1) + model.local_intercept(X[:5])[:, 0]
+    np.testing.assert_allclose(total, model.decision_function(X[:5]), atol=1e-9)
+
+
 def test_relevance_is_found_within_folds():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((400, 30)).astype(np.float32)
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
     scalers = (None, RelevanceScaler(method="trees", n_estimators=30, random_state=0, power=0.5))
     model = LocallyLinearSVCCV(
-        scalers=scalers, n_anchors=8, feature_maps=("quadratic",), Cs=(3.0,), random_state=0
+        scalers=scalers,
+        n_anchors=8,
+        feature_maps=("quadratic",),
+        Cs=(3.0,),
+        relevance=None,
+        random_state=0,
     ).fit(X, y)
     plain, scaled = model.cv_results_["mean_test_score"]
     assert scaled > plain

@@ -8,8 +8,8 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import TunedThresholdClassifierCV
 
 from hyperlocal import LocallyLinearSVC, LocallyLinearSVCCV, SupervisedAnchorSVC
-from hyperlocal.estimators.probabilities import scaled_to_one
 from hyperlocal.linear import SDCASVC, PegasosSVC
+from hyperlocal.model.multiclass import scaled_to_one
 from hyperlocal.papers import ClusteredSVC, LandmarkSVC, ProfileSVC
 
 ESTIMATORS = [

@@ -3,17 +3,20 @@
 import numpy as np
 import onnx
 import onnxruntime
+import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_digits
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 
 from estimators.data import make_data
 from export.models import MODELS, fitted, local
 from hyperlocal import LocallyLinearSVC, LocallyLinearSVCCV
 from hyperlocal.export import to_onnx
-from hyperlocal.preprocessing import RelevanceScaler
+from hyperlocal.linear import SDCASVC, PegasosRegressor, PegasosSVC
+from hyperlocal.preprocessing import LocalCoder, RelevanceScaler, TableEncoder
 
 
 def run(graph, X):
@@ -104,3 +107,127 @@ def test_graphs_are_plain_onnx():
     graph = to_onnx(fitted("scaled")[0])
     onnx.checker.check_model(graph, full_check=True)
     assert {node.domain for node in graph.graph.node} == {""}
+
+
+# What a graph gives beside labels and scores ------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    "model",
+    [local(loss="log"), SDCASVC(loss="log", multi_class="ovr"),
+     PegasosSVC(loss="log", multi_class="multinomial", max_iter=20, random_state=0)],
+    ids=["local", "ovr", "multinomial"],
+)  # fmt: skip
+def test_probabilities(model, n_classes):
+    """A model of the log loss has a third output, as ``predict_proba`` gives it."""
+    X, y = make_data(n_classes)
+    model = clone(model).fit(X, y)
+    labels, scores, probabilities = run(to_onnx(model), X)
+    np.testing.assert_array_equal(labels, model.predict(X))
+    np.testing.assert_allclose(scores, model.decision_function(X), atol=1e-9)
+    np.testing.assert_allclose(probabilities, model.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("opset", [13, 15, 17, 20])
+@pytest.mark.parametrize("name", ["auto", "llc", "unit rows", "latent", "tree"])
+def test_operators_of_any_version(name, opset):
+    """Old runtimes know old operators, which compute the same."""
+    model, X = fitted(name)
+    graph = to_onnx(model, target_opset=opset)
+    assert graph.opset_import[0].version == opset
+    np.testing.assert_allclose(run(graph, X)[1], model.decision_function(X), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("opset", [12, 10**6, "new", None])
+def test_versions_that_do_not_exist(opset):
+    """They are refused by name."""
+    with pytest.raises((ValueError, TypeError), match="target_opset must be"):
+        to_onnx(fitted("sdca")[0], target_opset=opset)
+
+
+@pytest.mark.parametrize("coding", ["soft", "llc", "hard"])
+def test_codes(coding):
+    """A coder's graph gives the codes of all anchors."""
+    X, _ = make_data()
+    coder = make_pipeline(StandardScaler(), LocalCoder(8, coding=coding, random_state=0)).fit(X)
+    (codes,) = run(to_onnx(coder), X)
+    np.testing.assert_allclose(codes, coder.transform(X).toarray(), atol=1e-9)
+
+
+def test_values():
+    """A regressor's graph gives its values."""
+    X, _ = make_data()
+    model = make_pipeline(StandardScaler(), PegasosRegressor(random_state=0)).fit(X, X[:, 0])
+    (values,) = run(to_onnx(model), X)
+    np.testing.assert_allclose(values, model.predict(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("nothing", ["passthrough", None])
+def test_steps_that_do_nothing(nothing):
+    """A first step that passes rows through has no number of features."""
+    X, y = make_data()
+    model = Pipeline([("first", nothing), ("last", local())]).fit(X, y)
+    np.testing.assert_allclose(run(to_onnx(model), X)[1], model.decision_function(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_rows_that_are_not_finite(name, value):
+    """A graph cannot refuse them: their scores are NaN, and those of other rows are not."""
+    model, X = fitted(name)
+    rows = X[:6].copy()
+    rows[2, 1] = value
+    scores = run(to_onnx(model), rows)[1]
+    assert np.isnan(scores[2]).all()
+    others = [0, 1, 3, 4, 5]
+    np.testing.assert_allclose(scores[others], model.decision_function(X[others]), atol=1e-9)
+
+
+@pytest.mark.parametrize("factor", [1e2, 1e4, 1e6, 1e8])
+def test_rows_far_from_all_anchors(factor):
+    """In single precision too, the library and the graph agree with the graph in double."""
+    X, y = make_data(dtype=np.float32)
+    model, far = local().fit(X, y), X * np.float32(factor)
+    _, exact = run(to_onnx(model, dtype=np.float64), far.astype(np.float64))
+    np.testing.assert_allclose(model.decision_function(far), exact, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(run(to_onnx(model), far)[1], exact, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["label", "scores", "probabilities", "constant_0", "mul_0_0"])
+def test_input_names_that_are_taken(name):
+    """An input cannot have the name of another value."""
+    X, y = make_data()
+    model = local(loss="log", feature_map="quadratic").fit(X, y)
+    with pytest.raises(ValueError, match=f"input_name='{name}' is the name of another value"):
+        to_onnx(model, input_name=name)
+
+
+def test_named_columns_become_numbers():
+    """A ColumnTransformer fitted to a table by names predicts the same from rows of numbers."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(120, 3)), columns=["a", "b", "c"])
+    y = (table["a"] > np.sin(table["c"])).astype(int)
+    encode = ColumnTransformer([("n", StandardScaler(), ["c", "a"]), ("p", "passthrough", ["b"])])
+    model = make_pipeline(encode, LocallyLinearSVC(8, random_state=0)).fit(table, y)
+    graph = to_onnx(model, dtype=np.float32).SerializeToString()
+    session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
+    (scores,) = session.run(["scores"], {"X": table.to_numpy(np.float32)})
+    np.testing.assert_allclose(scores, model.decision_function(table), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("encode", "message"),
+    [
+        (TableEncoder(), r"TableEncoder cannot .*to_onnx\(pipeline\[1:\]\)"),
+        (ColumnTransformer([("n", StandardScaler(), ["b", "a"])]), "in another order"),
+    ],
+)
+def test_what_has_no_graph_says_how(encode, message):
+    """The error names the step and the part that can be converted."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
+    model = make_pipeline(encode, LocallyLinearSVC(8, random_state=0)).fit(table, table["a"] > 0)
+    with pytest.raises(ValueError, match=message):
+        to_onnx(model)
+    assert to_onnx(model[1:]).graph.output[0].name == "label"

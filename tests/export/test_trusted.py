@@ -1,13 +1,16 @@
 """Tests of hyperlocal.export.trusted: saved models load with our own types trusted, no others."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import skops.io
 from sklearn.base import clone
 from sklearn.cluster import KMeans
+from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.decomposition import PCA
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import hyperlocal
 from estimators.data import make_data
@@ -100,6 +103,20 @@ def test_saved_models_need_no_foreign_trust(estimator):
         strict=True,
     ):
         np.testing.assert_array_equal(is_now, was)
+
+
+def test_pipelines_with_selected_columns():
+    """A ColumnTransformer with selectors, imputers and encoders needs no other trust."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=60), "kind": rng.choice(["x", "y"], 60)})
+    numbers = make_pipeline(SimpleImputer(), StandardScaler())
+    encode = make_column_transformer(
+        (numbers, make_column_selector(dtype_include="number")),
+        (OneHotEncoder(handle_unknown="ignore"), ["kind"]),
+    )
+    model = make_pipeline(encode, LocallyLinearSVC(**FEW)).fit(table, table["a"] > 0)
+    back = skops.io.loads(skops.io.dumps(model), trusted=TRUSTED_TYPES)
+    np.testing.assert_array_equal(back.predict(table), model.predict(table))
 
 
 def test_every_estimator_is_tried():

@@ -96,6 +96,16 @@ def run_parts_epoch(thread, **arguments):
     return _core.parts_epoch(dual(True), parts_memory(), **arguments).run(thread)
 
 
+def score_row(weights, x, scores):
+    """The scores of one row."""
+    row = zeros(1, D)
+    rows, chosen, gate = _core.rows(row), ints(1, K), zeros(1, K)
+    options = _core.CodingOptions(coding=_core.Coding.soft, beta=1.0, ridge=0.1, locality=0.1)
+    coder = _core.coder(rows, zeros(M, D), zeros(M), options)
+    lifted = _core.lifted(rows, chosen, gate, M, 1.0)
+    return _core.row_scorer(row, coder, lifted, chosen, gate, weights, True).score(x, scores)
+
+
 def encode(anchors, half_norms, coding, beta, ridge, locality, **arguments):
     """Rows coded by anchors."""
     options = _core.CodingOptions(coding=coding, beta=beta, ridge=ridge, locality=locality)
@@ -274,6 +284,10 @@ CALLS = {
         lambda: dual().epoch, order=np.arange(N), column_begin=0, column_end=C,
         reports=zeros(C, 4),
     ),
+    "equal rows": Call(
+        lambda: dual().equal_rows, rows=np.arange(2), starts=np.array([0, 2]), column_begin=0,
+        column_end=C, reports=zeros(C, 4),
+    ),
     "check": Call(
         lambda: dual().check, begin=0, end=N, scores=zeros(N, C), losses=zeros(C), gaps=zeros(C)
     ),
@@ -284,6 +298,9 @@ CALLS = {
     "joint check": Call(
         lambda: dual(True).check, begin=0, end=N, scores=zeros(N, C), losses=zeros(1),
         gaps=zeros(1),
+    ),
+    "score row": Call(
+        lambda: score_row, weights=zeros(M, C, D + 1), x=zeros(D), scores=zeros(C)
     ),
     "parts memory": Call(
         lambda: parts_memory, weights=zeros(2, M + 1, C, D + 1), alpha=zeros(2, N, C),
@@ -424,6 +441,7 @@ MADE = {
     "tree scores": bool,
     "parts memory": _core.PartsMemoryFloat64,
     "parts epoch": bool,
+    "score row": int,
     "gate": _core.MovingGateFloat64,
     "anchor epoch": bool,
     "joint anchor epoch": bool,

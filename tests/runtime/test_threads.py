@@ -4,11 +4,13 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import joblib
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from hyperlocal import LocallyLinearSVC
 from hyperlocal.runtime.threads import Workers, read_ahead, row_blocks, split_evenly
 
 
@@ -55,6 +57,15 @@ def test_one_thread_stays_in_the_caller():
     """Without a pool the work is done by the calling thread, also outside of the context."""
     here = threading.get_ident()
     assert Workers(1).map(lambda _: threading.get_ident(), range(2)) == [here, here]
+
+
+def test_one_row_is_predicted_without_threads(monkeypatch):
+    """With all cores allowed, the prediction of one row starts no thread."""
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    model = LocallyLinearSVC(10, C=1.0, random_state=0).fit(X, X[:, 0] > 0)
+    model.set_params(n_jobs=-1)
+    monkeypatch.setattr(threading.Thread, "start", lambda thread: pytest.fail("a thread"))
+    assert model.predict(X[:1]).shape == (1,)
 
 
 def test_number_of_threads():

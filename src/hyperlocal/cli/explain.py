@@ -40,11 +40,6 @@ def _row_numbers(text: str) -> list[int]:
 
 def _run(arguments: argparse.Namespace) -> int:
     stored = load(arguments.model)
-    if not hasattr(stored.model, "explain"):
-        raise ValueError(
-            f"{arguments.model}: {stored.about.method} has no exact explanation; fit a locally "
-            "linear model, e.g. --method locally-linear"
-        )
     X = stored.read(arguments.data).X
     outside = [number for number in arguments.rows if not 0 <= number < X.shape[0]]
     if outside:
@@ -56,20 +51,18 @@ def _run(arguments: argparse.Namespace) -> int:
         (raw,) = stored.blocks(take_rows(X, slice(number, number + 1)))
         encoded = stored.encoder.transform(raw)
         explanations[number] = explain_row(
-            stored.model, stored.encoder, encoded, raw, stored.feature_names
+            stored.model, stored.encoder, raw, encoded, stored.feature_names
         )
     if arguments.json:
-        names = stored.feature_names
-        print_json([_as_dict(number, one, names) for number, one in explanations.items()])
+        print_json([_as_dict(number, one) for number, one in explanations.items()])
     else:
         print("\n\n".join(f"row {number}, {one}" for number, one in explanations.items()))
     return 0
 
 
-def _as_dict(number: int, row: RowExplanation, names: list[str]) -> dict[str, Any]:
+def _as_dict(number: int, row: RowExplanation) -> dict[str, Any]:
     explanation = row.explanation
-    if len(names) != len(explanation.feature_names):
-        names = [str(name) for name in explanation.feature_names]
+    names = [str(name) for name in explanation.feature_names]
     columns = zip(
         explanation.classes.tolist(),
         explanation.scores.tolist(),

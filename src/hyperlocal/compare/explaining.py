@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
-from ..datasets.dataset import take_rows
 from ..estimators.table_encoder import TableEncoder
+from ..model.through import explain
 
 COLUMNS_SHOWN = 10
 CHANGES_SHOWN = 3
@@ -55,9 +56,9 @@ class RowExplanation:
         return float(self.explanation.scores[self.explanation.column])
 
     @property
-    def intercept(self) -> float:
-        """Its constant part."""
-        return float(self.explanation.intercepts[self.explanation.column])
+    def constants(self) -> list[tuple[str, float]]:
+        """What is not of columns: the reference, and jumps of the gate."""
+        return self.explanation.constants(self.explanation.column)
 
     @property
     def label(self) -> object:
@@ -81,7 +82,7 @@ class RowExplanation:
         return f"predicted {point.prediction} after the changes {changes}"
 
     def __str__(self) -> str:
-        pairs = [*self.largest(COLUMNS_SHOWN), ("intercept", self.intercept), ("score", self.score)]
+        pairs = [*self.largest(COLUMNS_SHOWN), *self.constants, ("score", self.score)]
         width = max(len(name) for name, _ in pairs)
         lines = [f"{self.place}: predicted {self.explanation.prediction}; score of {self.label}:"]
         lines += [f"  {name:<{width}} {value:+.4f}" for name, value in pairs]
@@ -91,41 +92,35 @@ class RowExplanation:
         return "\n".join([*lines, *([f"  {boundary}"] if boundary else [])])
 
 
-def explain_row(model: Any, encoder: Any, encoded: Any, raw: Any, names: Any) -> RowExplanation:
-    """Explain one row.
+def explain_row(model: Any, encoder: Any, raw: Any, encoded: Any, names: Any) -> RowExplanation:
+    """Explain one row by :func:`hyperlocal.explain`, in the columns of the file.
 
     Parameters
     ----------
-    model : fitted classifier with ``explain``
-    encoder : what encoded the row: a TableEncoder, or a scaler of scikit-learn
-    encoded : {ndarray, CSR} of shape (1, n_features)
+    model : fitted classifier of this library, SVM or linear model of scikit-learn
+    encoder : what encodes rows: a TableEncoder, or a scaler of scikit-learn
     raw : DataFrame, ndarray or CSR of shape (1, n_columns)
         The row as the file has it.
+    encoded : {ndarray, CSR} of shape (1, n_features)
     names : sequence of str
         Names of the encoded features.
     """
-    explanation = model.explain(encoded)
+    explanation: Any = explain(Pipeline([("encode", encoder), ("model", model)]), raw)
+    columns, values = explanation.feature_names, explanation.values
     contributions = explanation.contributions[explanation.column]
-    if len(contributions) != len(names):  # of mapped features, which have names of their own
-        pairs = zip(explanation.feature_names, contributions, strict=True)
-        parts = [Part(str(name), "", float(value)) for name, value in pairs]
-    elif isinstance(encoder, TableEncoder):
-        parts = _by_columns(encoder, contributions, raw)
-    else:
-        dense = raw.toarray()[0] if hasattr(raw, "toarray") else np.asarray(raw)[0]
-        cells = zip(names, dense, contributions, strict=True)
-        parts = [Part(str(name), _short(cell), float(value)) for name, cell, value in cells]
+    if not isinstance(encoder, TableEncoder) and len(names) == len(columns):
+        columns = names
+    cells = [""] * len(columns) if values is None else map(_short, values)
+    pairs = zip(columns, cells, contributions, strict=True)
+    parts = [Part(str(column), cell, float(value)) for column, cell, value in pairs]
     parts.sort(key=lambda part: -abs(part.contribution))
-    return RowExplanation(_place(raw), explanation, parts, _changes(encoder, explanation, names))
-
-
-def _by_columns(encoder: TableEncoder, contributions: np.ndarray, raw: Any) -> list[Part]:
-    groups = encoder.groups_
-    sums = np.bincount(groups, weights=contributions, minlength=encoder.n_features_in_)
-    cells = take_rows(raw, [0])
-    cells = cells.to_numpy(dtype=object)[0] if hasattr(cells, "iloc") else np.asarray(cells)[0]
-    columns = dict(zip(groups.tolist(), encoder.columns_, strict=True))
-    return [Part(str(column), _short(cells[j]), float(sums[j])) for j, column in columns.items()]
+    explanation = replace(explanation, feature_names=np.asarray(columns, dtype=object))
+    changes = _changes(explanation.boundary, 1.0, names)
+    if isinstance(encoder, TableEncoder) and hasattr(model, "explain"):
+        point = model.explain(encoded).boundary
+        explanation = replace(explanation, boundary=point)
+        changes = _changes(point, encoder.scale_, names)
+    return RowExplanation(_place(raw), explanation, parts, changes)
 
 
 def _short(cell: Any) -> str:
@@ -143,12 +138,10 @@ def _place(raw: Any) -> str:
     return "" if index is None else f"{index.name or 'row'} {index[0]}"
 
 
-def _changes(encoder: Any, explanation: Any, names: Any) -> list[tuple[str, float]]:
-    point = explanation.boundary
+def _changes(point: Any, scale: Any, names: Any) -> list[tuple[str, float]]:
+    """The largest changes by what they count in the model, in the units of the file."""
     if point is None or not point.found or len(point.changes) != len(names):
         return []
-    scale = getattr(encoder, "scale_", None)
-    changes = point.changes * (1.0 if scale is None else scale)
-    # The largest by what they count in the model, in the units of the file.
     order = np.argsort(-np.abs(point.changes), kind="stable")[:CHANGES_SHOWN]
+    changes = point.changes * scale
     return [(str(names[j]), float(changes[j])) for j in order if point.changes[j]]

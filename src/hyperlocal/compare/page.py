@@ -253,8 +253,8 @@ def _scrolling(label: str, content: str) -> str:
 def explanations(outcome: Outcome, experiment: Experiment) -> str:
     """What each feature added to the scores of up to three test rows."""
     model = outcome.model
-    if not hasattr(model, "explain") or outcome.predicted is None:
-        return "<p>This model has no exact explanation of its predictions.</p>"
+    if outcome.predicted is None:
+        return ""
     X_test = rows_for(experiment.X_test, outcome.needs_dense)
     try:
         margins = margins_over_rival(as_columns(model.decision_function(X_test)))
@@ -264,9 +264,11 @@ def explanations(outcome: Outcome, experiment: Experiment) -> str:
         for what, row in chosen.items():
             raw = take_rows(experiment.raw_test, slice(row, row + 1))
             encoded = X_test[row : row + 1]
-            explained = explain_row(model, experiment.encoder, encoded, raw, names)
+            explained = explain_row(model, experiment.encoder, raw, encoded, names)
             figures.append(_one_explanation(what, row, explained, experiment.y_test[row]))
-    except (AttributeError, ValueError, NotImplementedError) as error:  # e.g. kernels
+    except (AttributeError, TypeError):  # trees and the like
+        return "<p>This model has no exact explanation of its predictions.</p>"
+    except (ValueError, NotImplementedError) as error:
         return f"<p>No explanation: {escape(str(error))}</p>"
     return "\n".join(figures)
 
@@ -281,7 +283,7 @@ def _rows_to_explain(margins: np.ndarray, right: np.ndarray) -> dict[str, int]:
 
 
 def _one_explanation(what: str, row: int, explained: RowExplanation, truth: Any) -> str:
-    bars = [*explained.largest(FEATURES_SHOWN), ("intercept", explained.intercept)]
+    bars = [*explained.largest(FEATURES_SHOWN), *explained.constants]
     widest = max(abs(value) for _, value in bars) or 1.0
     lines = "".join(_bar(name, value, widest) for name, value in bars)
     place = explained.place or f"test row {row}"

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 # Products of two numbers of this size, and of their inverses, are finite and not zero.
 LARGEST_NUMBER = 1e100
+LARGEST_INTEGER = 2**62
 
 
 def check_choice(name: str, value: Any, choices: Iterable[Any]) -> None:
@@ -34,6 +35,7 @@ def check_number(
     except OverflowError:  # an integer beyond all floats
         number = np.inf
     in_range = number >= above if inclusive else number > above
+    in_range &= not integer or number <= LARGEST_INTEGER
     if not (in_range and np.isfinite(number)):
         raise ValueError(f"{name} must be {word} {bound}, not {value!r}.")
     if number and not 1 / LARGEST_NUMBER <= abs(number) <= LARGEST_NUMBER:

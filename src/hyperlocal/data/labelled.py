@@ -167,6 +167,36 @@ def equal_row_groups(
     return first, group
 
 
+@dataclass(frozen=True)
+class EqualRows:
+    """Groups of equal rows that follow each other: group g is ``rows[starts[g] : starts[g + 1]]``.
+
+    Attributes
+    ----------
+    rows, starts : ndarray of int64
+    """
+
+    rows: np.ndarray
+    starts: np.ndarray
+
+
+def equal_neighbors(X: Any, target: np.ndarray) -> EqualRows | None:
+    """Rows that follow each other and are equal, with different labels; None if there are none.
+
+    That is where :func:`merge_equal_rows` puts them; of data that it leaves as they are, None.
+    """
+    if not 1 < X.shape[0] <= MOST_ROWS_TO_MERGE:
+        return None
+    keys = row_keys(X)
+    again = np.flatnonzero((keys[1:] == keys[:-1]) & (target[1:] != target[:-1])) + 1
+    if not len(again) or not _equal(X[again], X[again - 1]):
+        return None
+    is_first = np.diff(again, prepend=-1) > 1
+    sizes = np.bincount(np.cumsum(is_first) - 1) + 1
+    rows = np.sort(np.concatenate([again, again[is_first] - 1]))
+    return EqualRows(rows, np.concatenate([[0], np.cumsum(sizes)]))
+
+
 def _are_distinct(X: Any) -> bool:
     """Whether some features of wide rows already show that no two rows are equal."""
     if sp.issparse(X) or X.shape[1] <= FEATURES_TO_TELL_APART:

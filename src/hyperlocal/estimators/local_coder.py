@@ -14,6 +14,7 @@ from ..data.arguments import check_flag, check_n_jobs, make_generator
 from ..data.checks import check_rows, check_sample_weight, warn_about_scales
 from ..gates.anchors import choose_anchors, default_n_codes
 from ..gates.gate import check_gate, fit_gate
+from ..maps.plain import Step
 from ..runtime.stamp import stamped
 from ..runtime.threads import Workers
 
@@ -115,6 +116,10 @@ class LocalCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         matrix = sp.csr_array((codes.weights.ravel(), columns, starts), shape=shape)
         matrix.sort_indices()
         return matrix if self.sparse_output else matrix.toarray()
+
+    def plain(self) -> list[Step]:
+        """The code as a step, for export."""
+        return [self._gate.plain()]
 
     @property
     def _n_features_out(self) -> int:

@@ -16,6 +16,7 @@ from ..maps.transformer import transformed
 from ..model.local_model import ChainSettings
 from ..runtime.progress import EpochMonitor
 from ..runtime.threads import Workers
+from ..selection.folds import group_folds
 from ..selection.outcomes import Outcome, best_outcome, results_table
 from ..selection.plan import SEARCHES, SearchPlan
 from ..solvers.training import Training
@@ -67,7 +68,10 @@ class LocallyLinearSVCCV(ProbabilityMixin, ChainAttributes, LocalClassifier, Exp
         anchors, then the simplest map, then the smallest ``C``. All anchors and maps are then
         evaluated on all rows and folds.
     scoring : str, callable or None, default=None
-        Accuracy, or any scorer of scikit-learn that needs labels or decisions.
+        Accuracy, or any scorer of scikit-learn; one that needs probabilities needs ``loss="log"``.
+    relevance : {None, "auto"}, default="auto"
+        "auto" also tries scales of features with the best candidate, if held-out rows gain from
+        them; see :class:`RelevanceScaler`. On by default, because the search decides on folds.
     coding, anchors, code_on, normalize, loss, multi_class, max_iter, tol, intercept_scaling, \
 class_weight, n_jobs, random_state
         As in :class:`LocallyLinearSVC`.
@@ -119,6 +123,7 @@ class_weight, n_jobs, random_state
     search: str = "halving"
     one_standard_error: bool = False
     scoring: Any = None
+    relevance: Any = "auto"
     coding: str = "soft"
     anchors: Any = "kmeans"
     code_on: Any = "input"
@@ -133,7 +138,9 @@ class_weight, n_jobs, random_state
     random_state: Any = None
     verbose: int = 0
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LocallyLinearSVCCV:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> LocallyLinearSVCCV:
         """Search, then fit to all rows with the best setting.
 
         Parameters
@@ -144,16 +151,20 @@ class_weight, n_jobs, random_state
             Class labels.
         sample_weight : array-like of shape (n_rows,), default=None
             Weights of rows, in training and in evaluation.
+        groups : array-like of shape (n_rows,), default=None
+            Rows of a group are never divided between training and evaluation.
 
         Returns
         -------
         self
         """
-        settings, training, plan = self._checked_arguments()
+        rng = make_generator(self.random_state)
+        folds = self.cv if groups is None else group_folds(self.cv, y, groups, rng.spawn(1)[0])
+        settings, training, plan = self._checked_arguments(folds)
         data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
         warn_about_scales(data.X)
-        data = merge_equal_rows(data)
-        rng = make_generator(self.random_state)
+        if groups is None:  # equal rows may be of different groups
+            data = merge_equal_rows(data)
         self._forget()
         with (
             Workers(self.n_jobs) as workers,
@@ -166,7 +177,7 @@ class_weight, n_jobs, random_state
         self._refit(best, plan.scalers[best.setting.scaler], data, rng)
         return self
 
-    def _checked_arguments(self) -> tuple[ChainSettings, Training, SearchPlan]:
+    def _checked_arguments(self, cv: Any) -> tuple[ChainSettings, Training, SearchPlan]:
         searched = {"n_anchors": "auto", "n_neighbors": 8, "beta": "auto", "feature_map": "auto"}
         searched |= {"global_intercept": True}
         settings = ChainSettings.of(self, **searched)
@@ -178,7 +189,8 @@ class_weight, n_jobs, random_state
         self._check_common()
         plan = SearchPlan(
             self.n_anchors, self.n_neighbors, self.betas, self.feature_maps, self.scalers, self.Cs,
-            self.cv, self.search == "halving" and not self.one_standard_error, self.scoring,
+            cv, self.search == "halving" and not self.one_standard_error, self.scoring,
+            self.relevance,
         )  # fmt: skip
         return settings, training, plan
 

@@ -16,14 +16,14 @@ from ..data.checks import (
 )
 from ..data.labelled import LabelledRows, merge_equal_rows
 from ..model.losses import LOSSES
-from ..model.multiclass import column_targets, n_columns
+from ..model.multiclass import column_targets, n_columns, scaled_to_one
 from ..runtime.progress import with_callbacks
 from ..runtime.threads import Workers
 from ..solvers.pegasos import PegasosProblem
 from .base import LinearAttributes, LocalClassifier
 from .explained import ExplainMixin
 from .pegasos_base import PegasosEstimator, PegasosRun, PegasosTraining
-from .probabilities import ProbabilityMixin, scaled_to_one
+from .probabilities import ProbabilityMixin
 
 
 @dataclass(eq=False, repr=False)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 from sklearn.utils.metaestimators import available_if
+
+from ..model.multiclass import log_probabilities
 
 
 def loss_is_log(estimator: Any) -> bool:
@@ -54,11 +55,4 @@ class ProbabilityMixin:
         return self._log_probabilities(self.decision_function(X))  # type: ignore[attr-defined]
 
     def _log_probabilities(self, scores: np.ndarray) -> np.ndarray:
-        if scores.ndim == 1:
-            return -np.logaddexp(0, np.column_stack([scores, -scores]))
-        return scaled_to_one(-np.logaddexp(0, -scores))
-
-
-def scaled_to_one(logs: np.ndarray) -> np.ndarray:
-    """Logarithms of shares that sum to one, ``(n_rows, n_classes)``."""
-    return logs - logsumexp(logs, axis=1, keepdims=True)
+        return log_probabilities(scores)

@@ -2,6 +2,7 @@
 
 from .arrays import NUMPY_PREDICTOR, save_numpy, to_numpy
 from .c import to_c
+from .converters import register_converters
 from .onnx import to_onnx
 from .sizes import count_numbers
 from .trusted import TRUSTED_TYPES
@@ -11,6 +12,7 @@ __all__ = [
     "NUMPY_PREDICTOR",
     "TRUSTED_TYPES",
     "count_numbers",
+    "register_converters",
     "save_numpy",
     "to_c",
     "to_numpy",

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
+from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
 
+from ..data.arguments import check_number
+
 OPSET = 18
+# Sums take their axes as inputs from here on, and other reductions from 18 on.
+OLDEST_OPSET = 13
+REDUCTIONS_TAKE_INPUTS = 18
+IR_VERSION = 8
 MACHINE_LEARNING_OPSET = 3
 
 
@@ -23,11 +31,16 @@ def import_onnx() -> Any:
 class Graph:
     """Collects nodes and constants; a value is known by its name."""
 
-    def __init__(self, dtype: np.dtype):
+    def __init__(self, dtype: np.dtype, opset: int = OPSET):
+        check_number("target_opset", opset, integer=True, above=OLDEST_OPSET, inclusive=True)
+        newest = import_onnx().defs.onnx_opset_version()
+        if opset > newest:
+            raise ValueError(f"target_opset must be at most {newest}, not {opset}: upgrade onnx.")
         self.dtype = dtype
+        self.opset = int(opset)
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
-        self.domains: dict[str, int] = {"": OPSET}
+        self.domains: dict[str, int] = {"": self.opset}
         self._names: dict[tuple[Any, ...], str] = {}
 
     # ---- values --------------------------------------------------------------------------------
@@ -56,7 +69,8 @@ class Graph:
     def op(self, kind: str, *inputs: str, outputs: Any = 1, name: str = "", **options: Any) -> Any:
         """Add a node; returns the name of its output, or the names of several."""
         names = [name or f"{kind.lower()}_{len(self.nodes)}_{i}" for i in range(outputs)]
-        self.nodes.append(import_onnx().helper.make_node(kind, list(inputs), names, **options))
+        make_node = import_onnx().helper.make_node
+        self.nodes.append(make_node(kind, list(inputs), names, name=names[0], **options))
         return names[0] if outputs == 1 else names
 
     def cast(self, value: str) -> str:
@@ -66,6 +80,12 @@ class Graph:
     def sum(self, value: str, axis: int, keepdims: int = 1) -> str:
         """Sums along an axis."""
         return self.op("ReduceSum", value, self.integers(axis), keepdims=keepdims)
+
+    def reduce(self, kind: str, value: str, axis: int) -> str:
+        """Another reduction along an axis, which stays."""
+        if self.opset >= REDUCTIONS_TAKE_INPUTS:
+            return self.op(kind, value, self.integers(axis), keepdims=1)
+        return self.op(kind, value, axes=[axis], keepdims=1)
 
     def squares(self, rows: str) -> str:
         """Squared lengths of rows, as a column."""
@@ -100,10 +120,20 @@ class Graph:
             ) from error
         # Many of its converters know single precision only.
         single = self.op("Cast", rows, to=import_onnx().TensorProto.FLOAT)
-        converted = convert_sklearn(
-            make_pipeline(*steps), initial_types=[(single, FloatTensorType([None, n_features]))],
-            target_opset={"": OPSET, "ai.onnx.ml": MACHINE_LEARNING_OPSET},
-        )  # fmt: skip
+        try:
+            converted = convert_sklearn(
+                make_pipeline(*map(by_number, steps)),
+                initial_types=[(single, FloatTensorType([None, n_features]))],
+                target_opset={"": self.opset, "ai.onnx.ml": MACHINE_LEARNING_OPSET},
+            )
+        except Exception as error:  # of many kinds, in its converters
+            names = ", ".join(type(step).__name__ for step in steps)
+            reason = (str(error).splitlines() or [""])[0].rstrip(".")
+            raise ValueError(
+                f"{names} cannot be converted by skl2onnx to take rows of numbers ({reason}). "
+                f"Convert the steps after them, to_onnx(pipeline[{len(steps)}:]), and give it rows "
+                f"that pipeline[:{len(steps)}].transform has encoded."
+            ) from error
         self.nodes += converted.graph.node
         self.constants += converted.graph.initializer
         self.domains |= {entry.domain: entry.version for entry in converted.opset_import}
@@ -111,26 +141,53 @@ class Graph:
 
     # ---- the finished model --------------------------------------------------------------------
 
-    def model(self, input_name: str, n_features: int, classes: np.ndarray) -> Any:
-        """The graph with its input and its outputs "label" and "scores", checked."""
+    def model(self, input_name: str, n_features: int, outputs: dict[str, Any]) -> Any:
+        """The graph with its input and its outputs, checked.
+
+        ``outputs`` gives of each name the data type and the shape of one row.
+        """
         onnx = import_onnx()
         helper = onnx.helper
-        kind = helper.np_dtype_to_tensor_dtype(self.dtype)
-        shape = ["n"] if len(classes) == 2 else ["n", len(classes)]
-        labels = helper.np_dtype_to_tensor_dtype(classes.dtype)
-        graph = helper.make_graph(
-            self.nodes,
-            "hyperlocal",
-            [helper.make_tensor_value_info(input_name, kind, ["n", n_features])],
-            [
-                helper.make_tensor_value_info("label", labels, ["n"]),
-                helper.make_tensor_value_info("scores", kind, shape),
-            ],
-            self.constants,
-        )
+        taken = {name for node in self.nodes for name in node.output}
+        if input_name in taken | {constant.name for constant in self.constants}:
+            raise ValueError(
+                f"input_name={input_name!r} is the name of another value; give another name."
+            )
+        infos = [
+            helper.make_tensor_value_info(
+                name, helper.np_dtype_to_tensor_dtype(np.dtype(dtype)), ["n", *shape]
+            )
+            for name, (dtype, shape) in {
+                input_name: (self.dtype, (n_features,)), **outputs
+            }.items()
+        ]  # fmt: skip
+        graph = helper.make_graph(self.nodes, "hyperlocal", infos[:1], infos[1:], self.constants)
         opsets = [helper.make_opsetid(domain, version) for domain, version in self.domains.items()]
+        version = max(IR_VERSION, helper.find_min_ir_version_for(opsets))
         model = helper.make_model(
-            graph, opset_imports=opsets, producer_name="hyperlocal", ir_version=8
+            graph, opset_imports=opsets, producer_name="hyperlocal", ir_version=version
         )
         onnx.checker.check_model(model, full_check=True)
         return model
+
+
+def by_number(step: Any) -> Any:
+    """A transformer that finds its columns by number: rows of an ONNX graph have no names."""
+    if not isinstance(step, ColumnTransformer):
+        return step
+    names, step = list(getattr(step, "feature_names_in_", ())), copy(step)
+    step.transformers_ = [
+        (name, part, _numbers(columns, names, step.n_features_in_))
+        for name, part, columns in step.transformers_
+    ]
+    return step
+
+
+def _numbers(columns: Any, names: list[str], n_features: int) -> Any:
+    if not isinstance(columns, list):
+        return columns
+    numbers = [names.index(one) if isinstance(one, str) else one for one in columns]
+    if numbers != sorted(numbers) and sorted(numbers) == list(range(n_features)):
+        # skl2onnx 1.20 takes them in the order of the table.
+        raise ValueError(f"columns {columns} are all, in another order; give them in their order")
+    return numbers

@@ -11,31 +11,38 @@ from typing import Any
 import numpy as np
 
 from ..maps.plain import Step
-from .graph import Graph, import_onnx
-from .plain import fitted_parts, n_foreign_steps, plain_model
+from .graph import OPSET, Graph, import_onnx
+from .plain import PlainModel, fitted_parts, n_foreign_steps, plain_model
 
 # Stands for rows of no features: not every runtime takes tensors without columns.
 NOTHING = "nothing"
 
 
-def to_onnx(estimator: Any, *, dtype: Any = None, input_name: str = "X") -> Any:
+def to_onnx(
+    estimator: Any, *, dtype: Any = None, input_name: str = "X", target_opset: int = OPSET
+) -> Any:
     """A fitted model as an ONNX graph.
 
     Parameters
     ----------
-    estimator : classifier of this library with local models, or Pipeline that ends in one
-        Fitted to dense rows. Where a step has no plain form (imputers, encoders, …), it and the
-        steps before it are converted by skl2onnx, in single precision.
+    estimator : estimator of this library with local models, or Pipeline that ends in one
+        Fitted to dense rows; also ``LocalCoder`` and the other transformers. Where a step has no
+        plain form (imputers, encoders, …), it and the steps before it are converted by skl2onnx, in
+        single precision.
     dtype : float32, float64 or None, default=None
         Of the input and of all numbers; None is the model's own. A graph in float32 is smaller and
         faster, and less exact.
     input_name : str, default="X"
+    target_opset : int, default=18
+        Version of the operators, 13 or more: older runtimes need an older one.
 
     Returns
     -------
     onnx.ModelProto
-        One input, rows of shape ``(n, n_features)``; outputs "label", shape ``(n,)``, and "scores",
-        the decision function. Write it by ``onnx.save``.
+        One input, rows of shape ``(n, n_features)``. A classifier has the outputs "label", shape
+        ``(n,)``, "scores", the decision function, and with ``loss="log"`` "probabilities"; a
+        regressor has "values", a transformer "features". A graph cannot refuse rows: those with NaN
+        or infinity have scores of NaN, and their labels mean nothing. Write it by ``onnx.save``.
 
     Examples
     --------
@@ -50,25 +57,64 @@ def to_onnx(estimator: Any, *, dtype: Any = None, input_name: str = "X") -> Any:
     import_onnx()
     steps = fitted_parts(estimator)[0]
     n_foreign = n_foreign_steps(steps)
-    plain = plain_model(estimator, skip=n_foreign)
+    plain = plain_model(estimator, skip=n_foreign, classifiers_only=False)
     kind = np.dtype(plain.dtype if dtype is None else dtype)
     if kind not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float32, float64 or None, not {dtype!r}.")
-    graph = Graph(kind)
+    graph = Graph(kind, target_opset)
     rows = input_name
     if n_foreign:
         rows = graph.sklearn(steps[:n_foreign], plain.n_features_in, rows)
+    result = _apply(graph, rows, plain.steps)
+    if len(plain.classes):
+        outputs = _classes(graph, _spoiled(graph, result, rows), plain)
+    elif hasattr(estimator, "predict"):
+        width = _width(estimator)
+        _named(graph, "values", _spoiled(graph, result, rows), width)
+        outputs = {"values": (kind, () if width == 1 else (width,))}
+    else:
+        graph.op("Identity", result, name="features")
+        outputs = {"features": (kind, (None,))}
+    return graph.model(input_name, plain.n_features_in, outputs)
+
+
+def _width(estimator: Any) -> int:
+    return int(fitted_parts(estimator)[1].model_.n_columns)
+
+
+def _spoiled(graph: Graph, values: str, rows: str) -> str:
+    """The values, but NaN for rows that are not finite: not every operation passes NaN on."""
+    return graph.op("Add", values, graph.sum(graph.op("Mul", rows, graph.number(0)), 1))
+
+
+def _named(graph: Graph, name: str, values: str, width: int) -> str:
+    if width > 1:
+        return graph.op("Identity", values, name=name)
+    return graph.op("Squeeze", values, graph.integers(1), name=name)
+
+
+def _classes(graph: Graph, result: str, plain: PlainModel) -> dict[str, Any]:
+    """Scores, labels and probabilities; returns their types and shapes."""
     labels = _label_array(plain.classes)
-    _labels(graph, _scores(graph, plain.steps, rows, len(labels)), labels)
-    return graph.model(input_name, plain.n_features_in, labels)
+    n_classes = len(labels)
+    scores = _named(graph, "scores", result, 1 if n_classes == 2 else n_classes)
+    _labels(graph, scores, labels)
+    outputs = {
+        "label": (labels.dtype, ()),
+        "scores": (graph.dtype, () if n_classes == 2 else (n_classes,)),
+    }
+    if plain.link is not None:
+        _probabilities(graph, result, n_classes, plain.link)
+        outputs["probabilities"] = (graph.dtype, (n_classes,))
+    return outputs
 
 
-def _scores(graph: Graph, steps: list[Step], rows: str, n_classes: int) -> str:
-    """The decision function, named "scores"."""
-    scores = _apply(graph, rows, steps)
-    if n_classes > 2:
-        return graph.op("Identity", scores, name="scores")
-    return graph.op("Squeeze", scores, graph.integers(1), name="scores")
+def _probabilities(graph: Graph, scores: str, n_classes: int, link: str) -> None:
+    if n_classes == 2:
+        scores = graph.op("Concat", graph.op("Mul", scores, graph.number(0)), scores, axis=1)
+    elif link == "ovr":  # log σ(s), scaled to one by the softmax
+        scores = graph.op("Neg", graph.op("Softplus", graph.op("Neg", scores)))
+    graph.op("Softmax", scores, axis=1, name="probabilities")
 
 
 def _labels(graph: Graph, scores: str, labels: np.ndarray) -> None:
@@ -184,7 +230,7 @@ def _latent(graph: Graph, rows: str, weights: np.ndarray, exponent: float) -> st
     products = graph.affine(rows, flat[:, :-1].T, flat[:, -1])
     products = graph.op("Reshape", products, graph.integers(-1, n_classes, n_models))
     positive = graph.op("Relu", products)
-    largest = graph.op("ReduceMax", positive, graph.integers(2), keepdims=1)
+    largest = graph.reduce("ReduceMax", positive, 2)
     largest = graph.op("Max", largest, graph.number(np.finfo(graph.dtype).tiny))
     share = graph.op("Div", positive, largest)
     powers = graph.sum(graph.op("Pow", share, graph.number(exponent)), 2)
@@ -252,7 +298,7 @@ def _reconstruction(graph: Graph, away: str, penalty: str, k: int) -> str:
     gram = graph.op("MatMul", away, graph.op("Transpose", away, perm=[0, 2, 1]))
     eye = np.eye(k)
     diagonal = graph.sum(graph.op("Mul", gram, graph.number(eye)), 2, keepdims=0)
-    mean = graph.op("ReduceMean", diagonal, graph.integers(1), keepdims=1)
+    mean = graph.reduce("ReduceMean", diagonal, 1)
     tiny = graph.number(np.finfo(graph.dtype).tiny)
     mean = graph.op("Where", graph.op("Greater", mean, tiny), mean, graph.number(1))
     ridge = graph.op("Unsqueeze", graph.op("Mul", penalty, mean), graph.integers(2))
@@ -281,7 +327,7 @@ def _scale(graph: Graph, rows: str, factor: np.ndarray, shift: np.ndarray) -> st
 def _norm(graph: Graph, rows: str, order: str) -> str:
     kind = {"l1": "ReduceL1", "l2": "ReduceL2", "max": "ReduceMax"}[order]
     sizes = graph.op("Abs", rows)
-    length = graph.op(kind, sizes, graph.integers(1), keepdims=1)
+    length = graph.reduce(kind, sizes, 1)
     positive = graph.op("Greater", length, graph.number(0))
     return graph.op("Div", rows, graph.op("Where", positive, length, graph.number(1)))
 

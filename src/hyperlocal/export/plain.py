@@ -28,18 +28,22 @@ class PlainModel:
     steps : list of Step
         From rows to scores; all arrays of floats have the same precision.
     classes : ndarray
+        Empty for a regressor or a transformer: the steps give values, or features.
     n_features_in : int
     dtype : dtype
         Precision of all floats.
+    link : {"ovr", "multinomial"} or None
+        How scores become probabilities, where the model has some.
     """
 
     steps: list[Step]
     classes: np.ndarray
     n_features_in: int
     dtype: np.dtype
+    link: str | None = None
 
 
-def plain_model(estimator: Any, *, skip: int = 0) -> PlainModel:
+def plain_model(estimator: Any, *, skip: int = 0, classifiers_only: bool = True) -> PlainModel:
     """The plain form of a fitted model or pipeline; ``NotPlain`` gives the reason for none.
 
     Parameters
@@ -47,22 +51,45 @@ def plain_model(estimator: Any, *, skip: int = 0) -> PlainModel:
     estimator : classifier of this library, or Pipeline or search (``best_estimator_``) of one
     skip : int, default=0
         Leave out so many of the steps before the classifier.
+    classifiers_only : bool, default=True
+        Whether regressors and transformers are refused.
 
     Returns
     -------
     PlainModel
     """
     check_is_fitted(estimator)
-    steps, classifier = fitted_parts(estimator)
-    model = getattr(classifier, "model_", None)
-    if model is None or not hasattr(model, "plain"):
-        raise NotPlain(
-            f"{type(classifier).__name__} cannot be exported: only local linear models can, "
-            "without kernels."
-        )
+    steps, last = fitted_parts(estimator)
+    own, dtype = _own_steps(last)
+    classes = getattr(last, "classes_", np.empty(0))
+    if classifiers_only and not len(classes):
+        raise NotPlain(f"{type(last).__name__} is no classifier; only to_onnx can export it.")
     chain = [one for step in steps[skip:] for one in plain_steps(step)]
-    chain = _in_precision([*chain, model.plain()], model.dtype)
-    return PlainModel(chain, classifier.classes_, estimator.n_features_in_, model.dtype)
+    chain = _in_precision([*chain, *own], dtype)
+    n_features = next(p.n_features_in_ for p in [*steps, last] if hasattr(p, "n_features_in_"))
+    return PlainModel(chain, classes, n_features, dtype, _link(last))
+
+
+def _own_steps(last: Any) -> tuple[list[Step], np.dtype]:
+    """The steps of the last part, and its precision."""
+    model = getattr(last, "model_", None)
+    if model is not None and hasattr(model, "plain"):
+        if np.ndim(getattr(last, "quantiles", 0)):
+            raise NotPlain("several quantiles are sorted, and cannot be exported; give one.")
+        return [model.plain()], model.dtype
+    if hasattr(last, "plain") and hasattr(last, "transform"):
+        steps = plain_steps(last)
+        arrays = [part for step in steps for part in step.parts.values() if np.ndim(part)]
+        return steps, np.result_type(*arrays)
+    raise NotPlain(
+        f"{type(last).__name__} cannot be exported: only local linear models can, without kernels."
+    )
+
+
+def _link(last: Any) -> str | None:
+    if not hasattr(last, "predict_proba"):
+        return None
+    return "multinomial" if last.get_params().get("multi_class") == "multinomial" else "ovr"
 
 
 def fitted_parts(estimator: Any) -> tuple[list[Any], Any]:

@@ -1,4 +1,7 @@
-"""The types of this library that a saved model may hold."""
+"""The types that a saved model of this library, or a pipeline of one, may hold."""
+
+import numpy as np
+from sklearn.compose import make_column_selector
 
 import hyperlocal
 
@@ -51,6 +54,11 @@ _PARTS = [
     TransformerMap, TreeModel, TreeSearch,
 ]  # fmt: skip
 
+# Plain data of scikit-learn's ColumnTransformer, which skops does not trust by itself.
+_OTHERS = [make_column_selector, np.dtype]
+
 #: What to trust when a model of this library is loaded by skops:
 #: ``skops.io.load(path, trusted=TRUSTED_TYPES)``. None of them runs code while it is loaded.
-TRUSTED_TYPES = sorted({f"{kind.__module__}.{kind.__qualname__}" for kind in _ESTIMATORS + _PARTS})
+TRUSTED_TYPES = sorted(
+    {f"{kind.__module__}.{kind.__qualname__}" for kind in _ESTIMATORS + _PARTS + _OTHERS}
+)

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data.arguments import check_flag, check_number
-from ..data.labelled import LabelledRows
+from ..data.labelled import LabelledRows, equal_neighbors
 from ..gates.anchors import default_n_anchors, default_n_codes
 from ..gates.code_on import CodeOn, check_code_on
 from ..gates.codes import Codes
@@ -32,23 +32,16 @@ from .explanation import LocalRows
 from .lifting import LiftedRows
 from .multiclass import column_targets, n_columns
 from .paths import local_path_weights
-from .problem import Problem, RegressionProblem
+from .problem import Problem, regression_problem
 from .residuals import RegressionLoss
+from .scorer import Scorer
 
 ROWS_PER_PREDICTION_BLOCK = 32_768
 NUMBERS_PER_EXPLANATION_BLOCK = 1 << 22
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """A computed array that cannot be written to: the model would not see what is written.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from hyperlocal.model.local_model import read_only
-    >>> read_only(np.zeros(3)).flags.writeable
-    False
-    """
+    """A computed array that cannot be written to: the model would not see what is written."""
     array.flags.writeable = False
     return array
 
@@ -241,10 +234,11 @@ class LocalModel:
         tiny = np.finfo(lifted.dtype).tiny
         costs = np.maximum(C * data.sample_weight, tiny).astype(lifted.dtype)
         if isinstance(loss, RegressionLoss):
-            return _regression_problem(lifted, data, costs, loss)
+            return regression_problem(lifted, data, costs, loss)
         n_classes = len(data.classes)
         target = column_targets(data.target, n_classes, joint)
-        return Problem(lifted, target, costs, n_columns(n_classes, joint), loss, joint)
+        together = None if joint else equal_neighbors(data.X, data.target)
+        return Problem(lifted, target, costs, n_columns(n_classes, joint), loss, joint, together)
 
     # ---- prediction and explanation ------------------------------------------------------------
 
@@ -256,6 +250,10 @@ class LocalModel:
         for begin, end in row_blocks(X.shape[0], rows_per_block):
             scores[begin:end] = self.lift(X[begin:end], workers).scores(self.weights)
         return scores
+
+    def scorer(self, labels: Any = None) -> Scorer:
+        """A function from one row, unchecked, to its scores and its label."""
+        return Scorer(self, labels)
 
     def local_rows(
         self, X: Any, workers: Workers, *, numbers_per_block: int = NUMBERS_PER_EXPLANATION_BLOCK
@@ -304,16 +302,6 @@ class LocalModel:
                 "normalize": self.normalize,
             },
         )
-
-
-def _regression_problem(
-    lifted: LiftedRows, data: LabelledRows, costs: np.ndarray, loss: RegressionLoss
-) -> RegressionProblem:
-    """Each target has a column per quantile, or one."""
-    values = data.labels.reshape(len(costs), -1).astype(lifted.dtype)
-    losses = loss.columns(values.shape[1])
-    values = np.repeat(values, len(losses) // values.shape[1], axis=1)
-    return RegressionProblem(lifted, values, costs, len(losses), loss.name, residual_losses=losses)
 
 
 def linear_model(n_features: int, bias: float = 1.0) -> LocalModel:

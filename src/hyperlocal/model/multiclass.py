@@ -8,6 +8,7 @@ and the difference of the two afterwards.
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import logsumexp
 
 
 def n_columns(n_classes: int, joint: bool = False) -> int:
@@ -120,3 +121,24 @@ def separate_columns(weights: np.ndarray, wanted: int) -> np.ndarray:
         return weights
     half = weights * weights.dtype.type(0.5)
     return np.concatenate([-half, half], axis=1)
+
+
+def log_probabilities(scores: np.ndarray) -> np.ndarray:
+    """Logarithms of class probabilities, of decisions of models trained with the log loss.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.model.multiclass import log_probabilities
+    >>> np.exp(log_probabilities(np.array([0.0, 2.0]))).round(3)
+    array([[0.5  , 0.5  ],
+           [0.119, 0.881]])
+    """
+    if scores.ndim == 1:
+        return -np.logaddexp(0, np.column_stack([scores, -scores]))
+    return scaled_to_one(-np.logaddexp(0, -scores))
+
+
+def scaled_to_one(logs: np.ndarray) -> np.ndarray:
+    """Logarithms of shares that sum to one, ``(n_rows, n_classes)``."""
+    return logs - logsumexp(logs, axis=1, keepdims=True)

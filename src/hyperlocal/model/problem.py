@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..data.labelled import EqualRows, LabelledRows
 from ..runtime.threads import row_blocks
 from .lifting import LiftedRows
 from .losses import SMOOTH_LOSSES, loss_sum
-from .residuals import ResidualLoss
+from .residuals import RegressionLoss, ResidualLoss
 
 NUMBERS_PER_NORM_BLOCK = 1 << 15
 
@@ -32,6 +33,8 @@ class Problem:
     loss : {"hinge", "squared_hinge", "log"}
     crammer_singer : bool
         One joint margin per row instead of one per column.
+    equal_rows : EqualRows or None
+        Rows that are equal but for their labels, which dual descent solves together.
     """
 
     lifted: LiftedRows
@@ -40,6 +43,7 @@ class Problem:
     n_columns: int
     loss: str
     crammer_singer: bool = False
+    equal_rows: EqualRows | None = None
 
     @property
     def core_loss(self) -> _core.Loss:
@@ -174,6 +178,16 @@ class RegressionProblem(Problem):
         columns = zip(self.residual_losses, margins.T, strict=True)
         values = sum(loss.values(column) for loss, column in columns)
         return float(self.costs.astype(np.float64) @ values)
+
+
+def regression_problem(
+    lifted: LiftedRows, data: LabelledRows, costs: np.ndarray, loss: RegressionLoss
+) -> RegressionProblem:
+    """Each target has a column per quantile, or one."""
+    values = data.labels.reshape(len(costs), -1).astype(lifted.dtype)
+    losses = loss.columns(values.shape[1])
+    values = np.repeat(values, len(losses) // values.shape[1], axis=1)
+    return RegressionProblem(lifted, values, costs, len(losses), loss.name, residual_losses=losses)
 
 
 def half_norm(weights: np.ndarray, *, penalize_intercept: bool = True) -> float:

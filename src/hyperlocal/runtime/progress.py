@@ -63,6 +63,7 @@ class EpochMonitor:
         task: str = "epoch",
     ):
         self._task = task
+        self._max_epochs = max_epochs
         self._estimator = estimator
         self._verbose = verbose
         self._stream = stream
@@ -107,7 +108,8 @@ class EpochMonitor:
         values = "  ".join(f"{name} {value:.6g}" for name, value in facts.items())
         name = type(self._estimator).__name__
         stream = self._stream or sys.stderr
-        print(f"[{name}] {self._task} {number}  {values}  {now - self._start:.1f} s", file=stream)
+        counted = f"{self._task} {number} of at most {self._max_epochs}"
+        print(f"[{name}] {counted}  {values}  {now - self._start:.1f} s", file=stream)
 
 
 class JoinedEpochs:

@@ -96,13 +96,13 @@ class Workers:
     def __init__(self, n_jobs: int | None = None):
         self.n_threads: int = joblib.effective_n_jobs(n_jobs)
         self._pool: ThreadPoolExecutor | None = None
+        self._is_open, self._opening = False, threading.Lock()
         self._openmp_before: list[int] = []
 
     def __enter__(self) -> Workers:
         self._openmp_before = _set_threads("openmp", repeat(1))  # for this thread alone
         _BLAS_LIMIT.enter()
-        if self.n_threads > 1:
-            self._pool = ThreadPoolExecutor(self.n_threads, thread_name_prefix="hyperlocal")
+        self._is_open = True
         return self
 
     def __exit__(
@@ -111,6 +111,7 @@ class Workers:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self._is_open = False
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
@@ -120,9 +121,17 @@ class Workers:
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Results of ``function`` over ``items``, in their order."""
         items = list(items)
-        if self._pool is None or len(items) == 1:  # one item stays where its data are cached
+        alone = not self._is_open or self.n_threads == 1
+        if alone or len(items) <= 1:  # one item stays where its data are cached
             return [function(item) for item in items]
-        return list(self._pool.map(function, items))
+        return list(self._opened().map(function, items))
+
+    def _opened(self) -> ThreadPoolExecutor:
+        """The pool, which is made when there is something to share: not to predict one row."""
+        with self._opening:
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(self.n_threads, thread_name_prefix="hyperlocal")
+            return self._pool
 
 
 def read_ahead(load: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:

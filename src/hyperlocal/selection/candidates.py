@@ -34,17 +34,22 @@ class Setting:
     feature_map: Any
     scaler: int  # index into the scalers that are tried
     C: float
+    relevance: tuple[str, int] | None = None  # kind and rounds of scales of features
 
     @property
     def group(self) -> tuple[Any, ...]:
         """The settings that determine the lifted rows."""
-        return self.scaler, self.n_anchors, self.n_neighbors, self.beta, self.feature_map
+        return (
+            self.scaler, self.n_anchors, self.n_neighbors, self.beta, self.feature_map,
+            self.relevance,
+        )  # fmt: skip
 
     @property
     def parameters(self) -> dict[str, Any]:
         """As parameters of :class:`LocallyLinearSVC`."""
         names = ("n_anchors", "n_neighbors", "beta", "feature_map", "C")
-        return {name: getattr(self, name) for name in names}
+        relevance = None if self.relevance is None else "gradient"
+        return {name: getattr(self, name) for name in names} | {"relevance": relevance}
 
     @property
     def is_plain(self) -> bool:
@@ -52,9 +57,16 @@ class Setting:
         return self.feature_map is None
 
     @property
+    def has_gradients(self) -> bool:
+        """Whether the scales of features can be learned with it."""
+        known = self.feature_map is None or isinstance(self.feature_map, str)
+        return known and self.feature_map in (None, "identity", "quadratic", "auto")
+
+    @property
     def size(self) -> tuple[Any, ...]:
-        """Smaller is simpler: fewer anchors, the plain map, no scaler, smaller C."""
-        return self.n_anchors, not self.is_plain, self.scaler, self.C
+        """Smaller is simpler: fewer anchors, the plain map, no scales, smaller C."""
+        scales = (self.scaler, self.relevance is not None)
+        return self.n_anchors, not self.is_plain, *scales, self.C
 
 
 def default_anchor_numbers(n_rows: int, n_features: int) -> list[int]:

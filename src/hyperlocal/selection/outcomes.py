@@ -8,8 +8,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 
-from ..model.multiclass import as_decisions, joined_columns, predicted_codes
+from ..model.multiclass import (
+    as_decisions,
+    joined_columns,
+    log_probabilities,
+    predicted_codes,
+)
 from .candidates import Setting
 
 
@@ -39,17 +45,40 @@ class Outcome:
         return float(self.scores.std(ddof=1) / np.sqrt(len(self.scores)))
 
 
-class ScoredRows(ClassifierMixin, BaseEstimator):
-    """A classifier for scorers: its rows are indices of rows whose scores are known."""
+def _has_probabilities(scored: ScoredRows) -> bool:
+    return scored.is_log
 
-    def __init__(self, classes: np.ndarray, scores: np.ndarray):
+
+class ScoredRows(ClassifierMixin, BaseEstimator):
+    """A classifier for scorers: its rows are indices of rows whose scores are known.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+    scores : ndarray of shape (n_rows, n_columns)
+    is_log : bool
+        Whether they come from the log loss, which gives probabilities.
+    """
+
+    def __init__(self, classes: np.ndarray, scores: np.ndarray, is_log: bool = False):
         self.classes = classes
         self.scores = scores
+        self.is_log = is_log
         self.classes_ = classes
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Known scores."""
         return as_decisions(joined_columns(self.scores[X], len(self.classes)))
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities by the known scores."""
+        return np.exp(log_probabilities(self.decision_function(X)))
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Their logarithms."""
+        return log_probabilities(self.decision_function(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels by the known scores."""
@@ -77,10 +106,8 @@ def best_outcome(outcomes: Iterable[Outcome], one_standard_error: bool) -> Outco
 
 def results_table(outcomes: list[Outcome], scalers: Sequence[Any]) -> dict[str, Any]:
     """The content of ``cv_results_``, as in scikit-learn's searches."""
-    names = ("n_anchors", "n_neighbors", "beta", "feature_map", "scaler", "C")
-    params = [{name: getattr(one.setting, name) for name in names} for one in outcomes]
-    for values in params:
-        values["scaler"] = scalers[values["scaler"]]
+    params = [one.setting.parameters | {"scaler": scalers[one.setting.scaler]} for one in outcomes]
+    names = list(params[0])
     table: dict[str, Any] = {"params": params}
     for name in names:
         column = np.ma.MaskedArray(np.empty(len(params), dtype=object), mask=False)

@@ -24,8 +24,9 @@ from .candidates import (
     make_settings,
     sample_sizes,
 )
+from .folds import GivenFolds, default_folds
 from .outcomes import Outcome, accuracy
-from .search import FIRST_COSTS, GivenFolds, Search, default_folds
+from .search import FIRST_COSTS, Search
 
 SEARCHES = ("halving", "grid")
 
@@ -52,6 +53,7 @@ class SearchPlan:
         cv: Any,
         halving: bool,
         scoring: Any,
+        relevance: Any = None,
     ):
         self.n_anchors = _integers("n_anchors", n_anchors, auto=True)
         self.n_neighbors = _integers("n_neighbors", n_neighbors)
@@ -68,6 +70,8 @@ class SearchPlan:
             check_number("cv", cv, integer=True, above=2, inclusive=True)
         self.cv = cv
         self.halving = halving
+        check_choice("relevance", relevance, (None, "auto"))
+        self.relevance = relevance
         self.scorer: Callable[..., float] = accuracy if scoring is None else get_scorer(scoring)
 
     def settings(self, data: LabelledRows) -> list[Setting]:
@@ -107,8 +111,15 @@ class SearchPlan:
             settings, training, self.scalers, data, splitter, self.scorer, workers, rng, monitor
         )
         n_finalists = default_finalists(len(data.target)) if self.halving else n_groups
-        outcomes = search.run(self.settings(data), sizes, n_finalists)
-        return outcomes if self.costs else search.extend_costs(outcomes)
+        try:
+            outcomes = search.run(self.settings(data), sizes, n_finalists)
+        except AttributeError as error:
+            if "predict_proba" not in str(error):
+                raise
+            raise ValueError("scoring needs probabilities; use loss='log'.") from error
+        if not self.costs:
+            outcomes = search.extend_costs(outcomes)
+        return outcomes if self.relevance is None else search.try_relevance(outcomes)
 
     def _rounds(self, data: LabelledRows) -> tuple[int, list[int]]:
         """The number of groups, and the rows of each round."""

@@ -133,11 +133,7 @@ def learn_relevance(
     Relevance
     """
     data = sample(data, MOST_ROWS, rng)
-    training = replace(
-        training, solver="dual", tol=max(PATH_TOL, training.tol),
-        max_iter=min(MOST_EPOCHS, training.max_iter),
-    )  # fmt: skip
-    run = _Rounds(settings, training, power, int(rng.integers(2**63)), workers)
+    run = _Rounds(settings, _loose(training), power, int(rng.integers(2**63)), workers)
     folds = [
         (part_of(data, np.flatnonzero(~held)), part_of(data, np.flatnonzero(held)))
         for held in held_out_rows(data, rng)
@@ -168,6 +164,28 @@ def learn_relevance(
         return Relevance(None, None, 0, values)
     before = best.models[0].input_map if len(folds) == 1 else run.learn(data, kind, n_rounds)
     return Relevance(before, kind, n_rounds, values)
+
+
+def repeated_relevance(
+    settings: ChainSettings,
+    training: Training,
+    data: LabelledRows,
+    kind: str,
+    n_rounds: int,
+    seed: int,
+    workers: Workers,
+) -> InputMap:
+    """The scales after so many rounds on these rows, without any decision."""
+    data = sample(data, MOST_ROWS, np.random.default_rng(seed))
+    return _Rounds(settings, _loose(training), POWER, seed, workers).learn(data, kind, n_rounds)
+
+
+def _loose(training: Training) -> Training:
+    """For models that are only compared."""
+    return replace(
+        training, solver="dual", tol=max(PATH_TOL, training.tol),
+        max_iter=min(MOST_EPOCHS, training.max_iter),
+    )  # fmt: skip
 
 
 def with_relevance(

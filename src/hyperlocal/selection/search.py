@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 
 from ..data.labelled import LabelledRows, part_of
 from ..data.rows import take_rows
@@ -28,7 +27,8 @@ from ..runtime.progress import Monitor
 from ..runtime.threads import Workers
 from ..solvers.training import Training
 from .candidates import REDUCTION, Setting
-from .outcomes import Outcome, ScoredRows
+from .outcomes import Outcome, ScoredRows, best_outcome
+from .relevance import learn_relevance, repeated_relevance
 
 # Rounds before the last need a part of the folds only.
 SHARE_OF_FOLDS = 0.4
@@ -38,41 +38,14 @@ SHARE_OF_FOLDS = 0.4
 FIRST_COSTS = (1.0, 10.0, 100.0)
 LEAST_COST, MOST_COST = 0.1, 1000.0
 EASY_SHARE = 0.2
+# A C that takes more epochs than that, to a large gap, would take too many for all rows.
+MOST_EPOCHS = 100
 # Up to so many rows, coded or scaled rows are stored for the next round.
 MOST_ROWS_KEPT = 20_000
 # Solves of the search stop at a larger gap, which changes no choice; the final fit has its own tol.
 SEARCH_TOL = 1e-2
-FEWEST_ROWS_PER_FOLD_OF_FIVE = 5_000
 
 Splits = list[tuple[np.ndarray, np.ndarray]]
-
-
-def default_folds(target: np.ndarray, n_splits: int | None, rng: np.random.Generator) -> Any:
-    """Shuffled folds, stratified by class; None where no class has two rows."""
-    if n_splits is None:
-        n_splits = 5 if len(target) < FEWEST_ROWS_PER_FOLD_OF_FIVE else 3
-    n_splits = min(n_splits, int(np.bincount(target).max()))
-    if n_splits < 2:
-        return None
-    return StratifiedKFold(n_splits, shuffle=True, random_state=int(rng.integers(2**31)))
-
-
-class GivenFolds:
-    """Folds as pairs of numbers of given rows, before equal rows were merged.
-
-    A row that merges several given rows is assigned as the first of them.
-    """
-
-    def __init__(self, folds: Iterable[Any], data: LabelledRows):
-        self._folds = [(np.asarray(train), np.asarray(test)) for train, test in folds]
-        self._first = data.given_rows()
-
-    def split(self, X: Any, y: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Pairs of numbers of rows."""
-        for train, test in self._folds:
-            in_train, in_test = (np.flatnonzero(np.isin(self._first, one)) for one in (train, test))
-            if len(in_train) and len(in_test):  # a fold may hold rows of weight zero alone
-                yield in_train, in_test
 
 
 class Search:
@@ -147,6 +120,36 @@ class Search:
         self._evaluate(finalists, *self._last)
         return [outcome for outcome in outcomes if outcome.n_rows]
 
+    def try_relevance(self, outcomes: list[Outcome]) -> list[Outcome]:
+        """Try scales of features with the best group, if held-out rows gain from them.
+
+        Kind and rounds are decided once; the scales are learned from the training rows of each
+        fold.
+        """
+        able = [
+            one
+            for one in outcomes
+            if one.setting.has_gradients and self.scalers[one.setting.scaler] is None
+        ]
+        if not able:
+            return outcomes
+        best = best_outcome(able, False).setting
+        (rng,) = self.rng.spawn(1)
+        found = learn_relevance(
+            self._settings_of(best, None), replace(self.training, C=best.C), self.data, rng,
+            self.workers,
+        )  # fmt: skip
+        if found.kind is None:
+            return outcomes
+        scales = (found.kind, found.n_rounds)
+        scaled = [
+            Outcome(replace(one.setting, relevance=scales))
+            for one in able
+            if one.setting.group == best.group
+        ]
+        self._evaluate(scaled, *self._last)
+        return outcomes + scaled
+
     def extend_costs(self, outcomes: list[Outcome]) -> list[Outcome]:
         """Try C beyond the largest and the smallest, by factors of ten, while an end is best."""
         outcomes = self._extend(outcomes, 10.0, MOST_COST)
@@ -154,7 +157,7 @@ class Search:
 
     def _extend(self, outcomes: list[Outcome], factor: float, last: float) -> list[Outcome]:
         """Try the next C for the finalists that were best at that end and needed few epochs."""
-        most_epochs = EASY_SHARE * self.training.max_iter
+        most_epochs = min(EASY_SHARE * self.training.max_iter, MOST_EPOCHS - 1)
         while True:
             most = max(outcome.extent for outcome in outcomes)
             finalists = [outcome for outcome in outcomes if outcome.extent == most]
@@ -216,7 +219,7 @@ class Search:
     ) -> None:
         first = group[0].setting
         costs = [outcome.setting.C for outcome in group]
-        unscaled = self.scalers[first.scaler] is None
+        unscaled = self.scalers[first.scaler] is None and first.relevance is None
         shared = self._code(first, data, seed) if unscaled else None
 
         def evaluate_fold(part: tuple[int, tuple[np.ndarray, np.ndarray]]) -> FoldResult:
@@ -225,7 +228,7 @@ class Search:
                 rows = shared
                 if rows is None:
                     scaled = self._scale(first.scaler, data, number, train)
-                    settings = self._settings_of(first, None)
+                    settings = self._scaled_settings(first, scaled, train, seed, alone)
                     rows = _FoldRows(settings, self.training, scaled, alone, seed, train)
                 rng = np.random.default_rng([seed, number])
                 return rows.evaluate(train, test, costs, self.scorer, alone, rng)
@@ -255,8 +258,23 @@ class Search:
                 self._coded[n_rows, setting.group] = coded
         return coded
 
+    def _scaled_settings(
+        self, setting: Setting, data: LabelledRows, train: np.ndarray, seed: int, workers: Workers
+    ) -> ChainSettings:
+        """Settings with the scales of features that the training rows of a fold give."""
+        settings = self._settings_of(setting, None)
+        if setting.relevance is None:
+            return settings
+        before = repeated_relevance(
+            settings, replace(self.training, C=setting.C), part_of(data, train),
+            *setting.relevance, seed, workers,
+        )  # fmt: skip
+        return replace(settings, before=before)
+
     def _scale(self, scaler: int, data: LabelledRows, fold: int, train: np.ndarray) -> LabelledRows:
         """All rows, transformed by a scaler that was fitted to the training rows of a fold."""
+        if self.scalers[scaler] is None:
+            return data
         key = (data.X.shape[0], scaler, fold)
         X = self._scaled.get(key)
         if X is None:
@@ -327,7 +345,10 @@ class _FoldRows:
         start = time.perf_counter()
         lifted, test_rows = self._lift(train, workers), self._lift(test, workers)
         labels, weights = _labels(self.data, test), self.data.sample_weight[test]
-        training = replace(self.training, tol=max(SEARCH_TOL, self.training.tol))
+        training = replace(
+            self.training, tol=max(SEARCH_TOL, self.training.tol),
+            max_iter=min(MOST_EPOCHS, self.training.max_iter),
+        )  # fmt: skip
         alpha, scores, epochs = None, [], []
         for C in costs:
             problem = self.chain.problem(
@@ -336,7 +357,8 @@ class _FoldRows:
             result = training.solve(problem, rng, alpha=alpha)
             alpha = result.alpha
             epochs.append(result.n_iter)
-            scored = ScoredRows(self.data.classes, test_rows.scores(result.weights))
+            found = test_rows.scores(result.weights)
+            scored = ScoredRows(self.data.classes, found, training.loss == "log")
             scores.append(scorer(scored, np.arange(len(test)), labels, sample_weight=weights))
         return FoldResult(scores, epochs, time.perf_counter() - start)
 

@@ -211,6 +211,7 @@ class Descent:
             lambda part: state.epoch(order, *part, reports),
             self.column_ranges(workers.n_threads),
         )
+        self._solve_equal_rows(state, reports)
         return reports, len(order) / max(1, len(active_rows))
 
     def _collect(self) -> None:
@@ -218,6 +219,16 @@ class Descent:
         if self.parts is not None and self.in_parts:
             self.parts.store(self.alpha, self.active)
         self.in_parts = False
+
+    def _solve_equal_rows(self, state: Any, reports: np.ndarray) -> None:
+        """Optimize rows that are equal but for their labels together, in columns that still run."""
+        equal = self.problem.equal_rows
+        if equal is None:
+            return
+        running = [(int(column), int(column) + 1) for column in np.flatnonzero(~self.resting)]
+        self.problem.lifted.workers.map(
+            lambda part: state.equal_rows(equal.rows, equal.starts, *part, reports), running
+        )
 
     def leap(self, epochs: Epochs) -> None:
         """Continue by Newton's steps, each counted as an epoch, and check the result.
