@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --config-settings=cmake.define.HYPERLOCAL_WERROR=ON
 SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src cpp -type f -not -name '*.pyc')
 
-.PHONY: compare test test-data test-lowest test-nightly test-free-threaded test-wheel sanitize stub \
+.PHONY: compare fuzz test test-data test-lowest test-nightly test-free-threaded test-wheel sanitize stub \
   docs lint format clean
 
 compare: $(VENV)/.installed
@@ -43,13 +43,14 @@ test-nightly:
 	$(NIGHTLY)/bin/python -m pytest -n 2 -q tests
 
 # Python without a global lock (PYTHON names one, such as python3.14t): what the library needs and
-# the extras that have builds for it; a module that needs the lock would be an error.
+# the extras that have builds for it.
 FREE := $(VENV)-free-threaded
 test-free-threaded:
 	$(PYTHON) -m venv $(FREE)
-	$(FREE)/bin/python -m pip install --quiet '.[plot,skops]' hypothesis pandas pytest pytest-xdist
-	PYTHON_GIL=0 $(FREE)/bin/python -m pytest -n 2 -q $(FREE_TESTS)
-FREE_TESTS = $(KERNEL_TESTS) tests/estimators tests/solvers tests/gates tests/maps tests/neighbors \
+	$(FREE)/bin/python -m pip install --quiet --prefer-binary '.[plot,skops]' \
+	  hypothesis pandas pytest pytest-xdist
+	$(FREE)/bin/python -m pytest -n 2 -q $(FREE_TESTS)
+FREE_TESTS = $(KERNEL_TESTS) tests/test_core_builds.py tests/estimators tests/solvers tests/gates tests/maps tests/neighbors \
   tests/model
 
 # Source archive and wheel as they would be published. The wheel is installed where no compiler is
@@ -91,8 +92,12 @@ sanitize: $(VENV)/.installed-test
 	  --config-settings=cmake.define.HYPERLOCAL_WERROR=ON \
 	  --config-settings=cmake.define.HYPERLOCAL_SANITIZE=ON .
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
-	  ASAN_OPTIONS=detect_leaks=0 HYPERLOCAL_CORE=baseline PYTHONPATH=$(SANITIZED) \
+	  ASAN_OPTIONS=detect_leaks=0 HYPERLOCAL_FUZZ_CALLS=$(or $(HYPERLOCAL_FUZZ_CALLS),2880) HYPERLOCAL_CORE=baseline PYTHONPATH=$(SANITIZED) \
 	  $(BIN)/python -m pytest -q -n 2 -p no:cacheprovider -k "not real_index" $(KERNEL_TESTS)
+
+# The same build, and many more calls of the bindings than in `make test`.
+fuzz:
+	$(MAKE) sanitize KERNEL_TESTS=tests/test_core_fuzz.py HYPERLOCAL_FUZZ_CALLS=100000
 
 stub: $(VENV)/.installed-test
 	$(BIN)/python -m nanobind.stubgen -q -m hyperlocal._core_baseline -o src/hyperlocal/_core.pyi

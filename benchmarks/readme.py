@@ -15,6 +15,7 @@ from .table_pages import summary as main_table
 
 README = Path(__file__).parents[1] / "README.md"
 START = "<!-- results: written by `python -m benchmarks.readme` -->"
+SIMILAR = "<!-- similar packages: written by `python -m benchmarks.readme` -->"
 END = "<!-- end of results -->"
 
 
@@ -116,13 +117,34 @@ def in_sentences() -> str:
     )
 
 
+def similar() -> str:
+    """Packages that a user might take instead: errors and times of each set side by side."""
+    rows = read_result("similar")["rows"]
+    packages = list(dict.fromkeys(row["package"] for row in rows))
+    return markdown_table([_side_by_side(rows, package) for package in packages])
+
+
+def _side_by_side(rows: list[Row], package: str) -> Row:
+    own = [row for row in rows if row["package"] == package]
+    found: Row = {"defaults, one thread": package}
+    for row in own:
+        found[f"{row['set']}: error %"] = f"{row['error %']:.2f}"
+        found[f"fit s, {row['set'].split(',')[0]}"] = _short(row["fit s"])
+        found[f"µs per row, {row['set'].split(',')[0]}"] = _short(row["predict µs per row"])
+    return {**found, "explains one prediction by": own[0]["explains one prediction by"]}
+
+
 def main() -> None:
-    """Replace what stands between the two marks."""
+    """Replace what stands between each pair of marks."""
     text = README.read_text(encoding="utf-8")
-    before, rest = text.split(START)
-    _, after = rest.split(END)
-    results = f"{main_table()}\n{in_sentences()}"
-    README.write_text(f"{before}{START}\n\n{results}\n\n{END}{after}", encoding="utf-8")
+    for start, written in (
+        (START, f"{main_table()}\n{in_sentences()}"),
+        (SIMILAR, similar()),
+    ):
+        before, rest = text.split(start)
+        _, after = rest.split(END, 1)
+        text = f"{before}{start}\n\n{written}\n\n{END}{after}"
+    README.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

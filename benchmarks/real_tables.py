@@ -262,10 +262,8 @@ def summary(rows: list[Row]) -> list[Row]:
         if "logistic" in methods:
             linear = [found[name, "logistic"] for name in names]
             pairs = list(zip(own, linear, strict=True))
-            line["below logistic in accuracy"] = sum(
-                a["error"] > b["error"] + 0.3 for a, b in pairs
-            )
-            line["below logistic in AUC"] = sum(a["AUC"] < b["AUC"] - 0.005 for a, b in pairs)
+            line["accuracy too low"] = sum(a["error"] > b["error"] + 0.3 for a, b in pairs)
+            line["AUC too low"] = sum(a["AUC"] < b["AUC"] - 0.005 for a, b in pairs)
         lines.append(line)
     return lines
 

@@ -27,6 +27,7 @@ extensions = [
     "mathml",
     "myst_parser",
     "numpydoc",
+    "public_names",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx_copybutton",

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import numpy as np
@@ -41,3 +42,12 @@ def test_the_builds_agree(baseline):
         if ": dual" in name:  # stopped at a gap of 1e-4: rounding may cost or save an epoch
             tolerance = max(tolerance, 2e-2)
         np.testing.assert_allclose(baseline[name], array, atol=tolerance * scale, err_msg=name)
+
+
+@pytest.mark.skipif(
+    not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python has a global lock"
+)
+def test_free_threaded_python_stays_free_threaded():
+    """Importing the library does not bring the global lock back."""
+    check = "import hyperlocal, sys; assert not sys._is_gil_enabled()"
+    subprocess.run([sys.executable, "-W", "error", "-c", check], check=True)

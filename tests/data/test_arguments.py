@@ -41,6 +41,12 @@ def test_numbers_in_range(value):
     check_number("C", value)
 
 
+def test_integers_beyond_64_bits():
+    """The compiled core could not take them."""
+    with pytest.raises(ValueError, match="max_iter must be an integer"):
+        check_number("max_iter", 2**70, integer=True)
+
+
 @pytest.mark.parametrize("value", [1e101, 1e308, 1e-101, 5e-324])
 def test_numbers_whose_products_overflow(value):
     """Sizes that no parameter has are refused, before they become NaN."""

@@ -112,6 +112,8 @@ class LocallyLinearSVC(AutomaticChain, ChainClassifier):
     objective_, duality_gap_ : float
         The primal objective, and an upper bound of its distance from the optimum.
     history_ : list of (epoch, objective, duality gap)
+    model_ : LocalModel
+        All that prediction needs.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
 

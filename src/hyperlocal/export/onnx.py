@@ -295,7 +295,10 @@ def _levels(graph: Graph, rows: str, gates: list[Step]) -> str:
 
 def _reconstruction(graph: Graph, away: str, penalty: str, k: int) -> str:
     """Solve ``(G + penalties) z = 1`` for each row, G the products of ``away``."""
-    gram = graph.op("MatMul", away, graph.op("Transpose", away, perm=[0, 2, 1]))
+    # Not a product with the transpose: onnxruntime before 1.25 or so fuses the two into an operator
+    # that it lacks in double precision.
+    down, across = (graph.op("Unsqueeze", away, graph.integers(axis)) for axis in (2, 1))
+    gram = graph.sum(graph.op("Mul", down, across), 3, keepdims=0)
     eye = np.eye(k)
     diagonal = graph.sum(graph.op("Mul", gram, graph.number(eye)), 2, keepdims=0)
     mean = graph.reduce("ReduceMean", diagonal, 1)
@@ -357,7 +360,9 @@ def _additive(graph: Graph, rows: str, amplitudes: np.ndarray, frequencies: np.n
     for amplitude, frequency in zip(amplitudes[1:], frequencies[1:], strict=True):
         angle = graph.op("Mul", phase, graph.number(frequency))
         size = graph.op("Mul", root, graph.number(amplitude))
-        parts += [graph.op("Mul", size, graph.op(wave, angle)) for wave in ("Cos", "Sin")]
+        # A cosine as a sine: onnxruntime before 1.25 or so has no cosine in double precision.
+        later = graph.op("Add", angle, graph.number(np.pi / 2))
+        parts += [graph.op("Mul", size, graph.op("Sin", one)) for one in (later, angle)]
     return graph.op("Concat", *parts, axis=1)
 
 
