@@ -248,7 +248,7 @@ def covtype_methods(seed: int, n_jobs: int) -> dict[str, Any]:
 def compare_covtype(n_rows: int | None, n_jobs: int, seed: int) -> list[Row]:
     """Error and seconds of each method, one after the other, on standardized features."""
     data = load_dataset("covtype")
-    X, y = np.asarray(data.X, np.float32), np.asarray(data.y)
+    X, y = np.asarray(data.X_train, np.float32), np.asarray(data.y_train)
     if n_rows is not None:
         X, y = X[:n_rows], y[:n_rows]
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.2, stratify=y, random_state=seed)

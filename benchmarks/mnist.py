@@ -18,6 +18,7 @@ from hyperlocal import LocallyLinearSVC
 from hyperlocal.compare import METHODS
 from hyperlocal.datasets import load_dataset
 from hyperlocal.estimators import base, chain
+from hyperlocal.gates import levels
 from hyperlocal.model import local_model
 from hyperlocal.model.lifting import LiftedRows
 from hyperlocal.solvers import dual
@@ -47,8 +48,8 @@ CANDIDATES = (
 FIT_STAGES = {
     "principal components": (PCA, "fit_transform"),
     "checks of the input": (chain, "check_labelled_rows"),
-    "anchors (k-means)": (local_model, "choose_anchors"),
-    "sharpness of the gate": (local_model, "fit_gate"),
+    "anchors (k-means)": (levels, "choose_anchors"),
+    "sharpness of the gate": (levels, "fit_gate"),
     "codes": (local_model.LocalModel, "encode"),
     "lifting (norms)": (local_model.LocalModel, "lift_stored"),
     "dual epochs": (dual.Descent, "run_epoch"),

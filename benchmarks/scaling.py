@@ -19,6 +19,7 @@ import numpy as np
 
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.estimators import chain
+from hyperlocal.gates import levels
 from hyperlocal.model import local_model
 from hyperlocal.solvers import dual
 
@@ -48,8 +49,8 @@ ROWS_PER_BLOCK = 10_000
 TOLERANCE = 1e-3
 STAGES = {
     "checks s": (chain, "check_labelled_rows"),
-    "anchors s": (local_model, "choose_anchors"),
-    "gate s": (local_model, "fit_gate"),
+    "anchors s": (levels, "choose_anchors"),
+    "gate s": (levels, "fit_gate"),
     "codes s": (local_model.LocalModel, "encode"),
     "epochs s": (dual.Descent, "run_epoch"),
     "full checks s": (dual.Descent, "check"),

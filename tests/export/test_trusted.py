@@ -24,10 +24,10 @@ from hyperlocal import (
     papers,
     preprocessing,
 )
+from hyperlocal.estimators.neighborhood_models import DannSvms
 from hyperlocal.export import TRUSTED_TYPES
 from hyperlocal.linear import SDCASVC, KernelPegasosSVC, PegasosRegressor, PegasosSVC
 from hyperlocal.maps.additive import AdditiveKernelMap
-from hyperlocal.model.kernel_model import KernelModel
 from hyperlocal.papers import (
     AdaptiveNeighborhoodSVC,
     ClusteredSVC,
@@ -96,7 +96,7 @@ def test_saved_models_need_no_foreign_trust(estimator):
     if hasattr(model, "partial_fit"):
         model.partial_fit(X[:50], y[:50])
     back = skops.io.loads(skops.io.dumps(model), trusted=TRUSTED_TYPES)
-    has_local_coef = not isinstance(getattr(model, "model_", None), KernelModel)
+    has_local_coef = not isinstance(getattr(model, "model_", None), DannSvms)
     for was, is_now in zip(
         answers(model, X) if has_local_coef else [model.decision_function(X)],
         answers(back, X) if has_local_coef else [back.decision_function(X)],

@@ -12,8 +12,8 @@ from ..kernels import Kernel
 from .background import Background, summarize_rows
 from .expansion import ExpansionModel, linear_expansion
 
-# Each costs about 1.4 predictions: so few that explanations cost less than ten of these.
-N_REFERENCES = 6
+# Each costs up to two predictions: so few that explanations cost less than ten of these.
+N_REFERENCES = 5
 KERNEL_MODELS = (SVC, NuSVC, SVR, NuSVR, OneClassSVM)
 
 
