@@ -8,6 +8,9 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 from hyperlocal.data.arguments import check_choice, check_number, make_generator
 from hyperlocal.data.checks import (
@@ -292,12 +295,64 @@ def test_wild_scales_are_warned_of(convert):
 
 
 @pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
-def test_similar_scales_are_not_warned_of(convert):
-    """Moderate scales and constant features pass silently."""
+@pytest.mark.parametrize(("load", "n"), [(load_wine, "11 of 13"), (load_breast_cancer, "2. of 30")])
+def test_measurements_in_their_units_are_warned_of(load, n, convert):
+    """Tables of measurements, most of which distances ignore, give a warning that counts them."""
+    with pytest.warns(UserWarning, match=f"and {n} features.*less than 1% of squared distances"):
+        warn_about_scales(convert(load().data))
+
+
+@pytest.mark.parametrize("n_others", [2, 8])
+def test_many_small_features_are_warned_of_before_few(n_others):
+    """A hundredth of the others' range is warned of if a quarter of the features has it."""
+    X = make_rows(n_features=n_others + 1)
+    X[:, 0] *= 0.01
+    assert bool(scale_warnings(X)) == (n_others == 2)
+
+
+def tables_of_similar_scales():
+    """Rows for which distances are as they should be."""
+    rng = np.random.default_rng(0)
+    wine = StandardScaler().fit_transform(load_wine().data)
+    categories = rng.zipf(1.5, size=(len(wine), 1)).clip(max=200)
+    one_hot = OneHotEncoder(sparse_output=False).fit_transform(categories)
+    return {
+        "moderate and constant": make_rows(n_features=3) * [1.0, 10.0, 0.0],
+        "one feature": make_rows(n_features=1) * 1e6,
+        "two rows": np.array([[0.0, 0.0], [1.0, 30.0]]),
+        "all constant": np.full((5, 3), 7.0),
+        "standardised": wine,
+        "ranges of one": MinMaxScaler().fit_transform(load_wine().data),
+        "one-hot": one_hot,
+        "standardised and one-hot": np.hstack([wine, one_hot]),
+        "pixels": load_digits().data,
+        "components of pixels": PCA(40, random_state=0).fit_transform(load_digits().data),
+        "components of a table": PCA().fit_transform(wine),
+        "word counts": rng.poisson(20 / np.arange(1, 1001), size=(500, 1000)).astype(float),
+    }
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("name", tables_of_similar_scales())
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_similar_scales_are_not_warned_of(name, convert, dtype):
+    """Scaled tables, 0/1 columns, pixels, counts and components of them pass silently."""
+    X = tables_of_similar_scales()[name].astype(dtype)
+    assert scale_warnings(convert(X)) == []
+
+
+def test_scales_of_more_rows_than_a_batch():
+    """Variances gathered batch by batch are those of all rows."""
+    X = np.sort(make_rows(n_rows=2500, n_features=4), axis=0) * [1, 1, 1, 0.02]
+    assert scale_warnings(X) == scale_warnings(X[np.random.default_rng(0).permutation(2500)]) != []
+
+
+def scale_warnings(X):
+    """What is warned of."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        warn_about_scales(convert(make_rows(n_features=3) * [1.0, 1e3, 0.0]))
-    assert caught == []
+        warn_about_scales(X)
+    return [str(warning.message) for warning in caught]
 
 
 # Arguments ----------------------------------------------------------------------------------------
