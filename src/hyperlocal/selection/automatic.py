@@ -60,7 +60,11 @@ N_ERRORS_TO_GIVE_UP = 2.0
 # then, and this one counts if the gap is not much larger: all rows would take too many epochs.
 PATH_TOL = 1e-2
 MOST_EPOCHS = 50
-# Values of little noise need a larger C than classes: with 50 epochs 3 to 30 were out of reach.
+# Values of little noise need a larger C than classes. By validation within training rows, three
+# splits: against 50 epochs, 200 leave a third less of the variance of a wave unexplained and half
+# as much of Friedman's second function (100: no less than 50). On compactiv, puma32h, california
+# and casp R² changes by -0.001 to +0.005. Fits take one to five times as long. 400 epochs take up
+# to twice as long again, for at most 0.002 of R².
 MOST_EPOCHS_OF_REGRESSION = 200
 LARGEST_GAP = 0.1
 
