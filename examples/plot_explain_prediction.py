@@ -2,9 +2,9 @@
 Why this prediction?
 ====================
 
-What each feature adds to the score of a row, relative to reference rows that the model keeps: the
-mean score of these and the contributions sum to the decision function, to rounding. Here are a clear
-case and a borderline case of scikit-learn's breast cancer data.
+What each feature adds to the score of a row, relative to reference rows that the model keeps. The
+mean score of these, the contributions, and what jumps of the gate add sum to the decision function,
+to rounding. Here are a clear case and a borderline case of scikit-learn's breast cancer data.
 """
 
 import matplotlib.pyplot as plt
