@@ -1,10 +1,12 @@
 """Are explanations true? Noise, importances, deletion and stability, beside SHAP's explainers.
 
-Four measures, each of exact contributions of this library's models and of what users have today:
+Measures, each of exact contributions of this library's models and of what users have today:
 TreeSHAP on LightGBM, coefficients of LogisticRegression, KernelExplainer on the same model.
 
 - ``noise``: families of rows with known effects; the share of ``|contribution|`` on features that
   have none, and the rank correlation of mean ``|contribution|`` with the true effects.
+- ``example``: one of these families, feature by feature: the former and the present definition,
+  SHAP's values and the permutation importance of the same models.
 - ``tables``: rank correlation of mean ``|contribution|`` with the permutation importance of the
   same model.
 - ``deletion``: the score's change as the features of the largest contributions are set to the
@@ -217,6 +219,43 @@ def measure_noise(seeds: list[int]) -> list[Row]:
     return rows
 
 
+def measure_example(seeds: list[int]) -> list[Row]:
+    """Each feature's share of the mean ``|contribution|``, by former and present definitions."""
+    definitions: dict[str, dict[str, Callable[..., np.ndarray]]] = {
+        "LocallyLinearSVC": {"weights times values": weights_times_values, "present": exact},
+        "LightGBM, TreeSHAP": {"TreeSHAP": tree_shap},
+        "LogisticRegression, coefficients": {"centered coefficients": coefficients},
+    }
+    definitions["LocallyLinearSVC(C=1)"] = definitions["LocallyLinearSVC"]
+    found: dict[tuple[str, str], list[np.ndarray]] = {}
+    for seed in seeds:
+        X, y, _ = make_example(seed)
+        train, test = slice(0, len(X) - N_TEST), slice(len(X) - N_TEST, None)
+        for method, contributions_of in definitions.items():
+            model = MODELS[method][0](seed).fit(X[train], y[train])
+            sizes = {
+                name: np.abs(function(model, X[test])).mean(axis=0)
+                for name, function in contributions_of.items()
+            }
+            if isinstance(model, LocallyLinearSVC):
+                values = kernel_shap(model, X[test], X[:100])
+                sizes["KernelExplainer, 100 rows"] = np.abs(values).mean(axis=0)
+            importance = permutation_importance(
+                model, X[test], y[test], scoring="roc_auc", n_repeats=20, random_state=seed
+            ).importances_mean
+            sizes["permutation importance"] = np.maximum(importance, 0)
+            for name, one in sizes.items():
+                found.setdefault((method.split(",")[0], name), []).append(one / one.sum())
+    names = ("x0", "noise", "binary noise")
+    return [
+        {
+            "measure": "example", "model": model, "definition": name,
+            **dict(zip(names, np.mean(shares, axis=0), strict=True)),
+        }
+        for (model, name), shares in found.items()
+    ]  # fmt: skip
+
+
 def measure_definitions(seed: int) -> list[Row]:
     """The candidates on one model of each family: distance to Shapley values of 64 rows."""
     rows: list[Row] = []
@@ -393,13 +432,14 @@ def measure_speed(seed: int, repeats: int) -> list[Row]:
 def main() -> None:
     """Measure and track, one result per measure."""
     parser = argument_parser(__doc__, repeats=5)
-    measures = ("definitions", "noise", "tables", "deletion", "speed")
+    measures = ("definitions", "noise", "example", "tables", "deletion", "speed")
     parser.add_argument("measures", nargs="*", default=measures, help=", ".join(measures))
     arguments = parser.parse_args()
     quick, seed = arguments.quick, arguments.seed
     runs: dict[str, Callable[[], list[Row]]] = {
         "definitions": lambda: measure_definitions(seed),
         "noise": lambda: measure_noise([seed] if quick else [seed, seed + 1, seed + 2]),
+        "example": lambda: measure_example([seed] if quick else [seed, seed + 1, seed + 2]),
         "tables": lambda: measure_tables(seed, 1_000 if quick else 6_000),
         "deletion": lambda: measure_deletion(seed, 3 if quick else 20),
         "speed": lambda: measure_speed(seed, arguments.repeats),

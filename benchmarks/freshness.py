@@ -17,7 +17,13 @@ import sys
 from .common import RESULTS, Row, plain_parser, print_table, read_result
 from .environment import digests, load_average
 
-SHOWN_IN_README = ("mnist", "defaults_confirm", "liblinear_race", "anchor_learning_accuracy")
+SHOWN_IN_README = (
+    "mnist",
+    "defaults_confirm",
+    "liblinear_race",
+    "anchor_learning_accuracy",
+    "similar",
+)
 FRESH, OLDER, UNRECORDED = "fresh", "older than the code", "code not recorded"
 
 

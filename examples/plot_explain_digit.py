@@ -3,8 +3,9 @@ Why this digit, and not that one?
 =================================
 
 With images, the contributions of the pixels are an image too. The difference of the contributions
-to two classes says which pixels decided between them, and it sums exactly to the difference of the
-scores. The rows shown are the test digits with the lowest margins.
+to two classes says which pixels decided between them. With the difference of the references'
+scores, and what jumps of the gate add, it sums exactly to the difference of the scores. The rows
+shown are the test digits with the lowest margins.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 Why this prediction?
 ====================
 
-A locally linear model is a linear one at every row, so what each feature adds to the score is
-exact: the contributions and the intercept sum to the decision function, to rounding. Here are a
-clear case and a borderline case of scikit-learn's breast cancer data.
+What each feature adds to the score of a row, relative to reference rows that the model keeps. The
+mean score of these, the contributions, and what jumps of the gate add sum to the decision function,
+to rounding. Here are a clear case and a borderline case of scikit-learn's breast cancer data.
 """
 
 import matplotlib.pyplot as plt
@@ -31,7 +31,8 @@ scores = model.decision_function(X_test)
 clear, borderline = int(scores.argmax()), int(np.abs(scores).argmin())
 explanation = model.explain(X_test.iloc[borderline])
 print(explanation)
-assert np.isclose(explanation.contributions.sum() + explanation.intercepts[0], scores[borderline])
+total = explanation.references[0] + explanation.contributions.sum() + explanation.remainders[0]
+assert np.isclose(total, scores[borderline])
 
 # %%
 # The largest contributions of both rows. In the clear case features agree; in the borderline case

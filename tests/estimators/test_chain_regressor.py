@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from hyperlocal import LocallyLinearSVR
+from hyperlocal import LocallyLinearSVR, explain
 from reference.problems import every_regression
 
 
@@ -139,6 +141,23 @@ def test_explanations_add_up(rows):
     assert one.prediction == pytest.approx(model.predict(X[:1])[0])
     total = one.references + one.contributions.sum(axis=1) + one.remainders
     np.testing.assert_allclose(total, model.predict(X[:1]))
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"loss": "quantile", "quantiles": [0.1, 0.9], "tol": 1e-3}]
+)
+def test_explanations_in_a_pipeline_are_in_units_of_y(rows, options):
+    """By default the references are those of the training rows, also after a scaler."""
+    X, y = 10 * rows[0], 1000 + 50 * rows[1]
+    model = make_pipeline(StandardScaler(), make(**options)).fit(X, y)
+    found = explain(model, X[:20])
+    total = found.references + found.contributions.sum(axis=2) + found.remainders
+    np.testing.assert_allclose(total, model.predict(X[:20]).reshape(total.shape))
+    background = model[-1].background
+    np.testing.assert_allclose(background.mean, 0, atol=1e-9)
+    references = background.weights @ model[-1].predict(background.rows).reshape(-1, total.shape[1])
+    np.testing.assert_allclose(found.references, np.tile(references, (20, 1)))
+    assert np.isclose(found[0].to_frame().filter(like="contribution").sum(), total[0]).all()
 
 
 def test_constant_values(rows):

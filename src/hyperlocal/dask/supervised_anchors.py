@@ -74,7 +74,7 @@ n_partitions_, n_restarts_, bytes_per_round_, n_features_in_, feature_names_in_
     >>> X, y = make_moons(1000, noise=0.1, random_state=0)
     >>> X, y = da.from_array(X, chunks=(500, 2)), da.from_array(y, chunks=500)
     >>> with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0"):
-    ...     model = DaskSupervisedAnchorSVC(n_anchors=4, random_state=0).fit(X, y)
+    ...     model = DaskSupervisedAnchorSVC(n_anchors=8, random_state=0).fit(X, y)
     ...     bool(model.score(X, y) > 0.98)
     True
     """

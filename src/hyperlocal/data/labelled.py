@@ -184,8 +184,9 @@ def equal_neighbors(X: Any, target: np.ndarray) -> EqualRows | None:
     """Rows that follow each other and are equal, with different labels; None if there are none.
 
     That is where :func:`merge_equal_rows` puts them; of data that it leaves as they are, None.
+    Rows without features are not compared.
     """
-    if not 1 < X.shape[0] <= MOST_ROWS_TO_MERGE:
+    if not 1 < X.shape[0] <= MOST_ROWS_TO_MERGE or X.shape[1] == 0:
         return None
     keys = row_keys(X)
     again = np.flatnonzero((keys[1:] == keys[:-1]) & (target[1:] != target[:-1])) + 1

@@ -38,8 +38,8 @@ def to_wasm(estimator: Any, *, dtype: str = "float32") -> str:
     The module has all it needs in it: WebAssembly, compiled from the header of :func:`to_c`. It
     exports ``load()``, a promise of an object with ``classes``, ``nFeatures`` and the functions
     ``decisionFunction(row)``, ``predict(row)`` and ``explain(row, column)``; the last gives
-    ``{contributions, constant}``, which add up to one of the scores, and is missing where the
-    header has no contributions.
+    ``{contributions, constant}`` of the header (local weights times values), which add up to one
+    of the scores, and is missing where the header has no contributions.
 
     Parameters
     ----------

@@ -141,9 +141,9 @@ class Explanation:
 
     @property
     def score_names(self) -> list[str]:
-        """What each column is: the score of a class, or the prediction."""
+        """What each column is: the score of a class, or a prediction (one per target, quantile)."""
         if self.classes is None:
-            return ["prediction"]
+            return ["prediction", *(f"prediction {i}" for i in range(1, len(self.scores)))]
         return [f"score of {label}" for label in self.classes]
 
     @property
@@ -262,7 +262,9 @@ class Explanation:
         return self.to_html()
 
     def _labels(self) -> list[str]:
-        return [""] if self.classes is None else [f" to {label}" for label in self.classes]
+        if self.classes is None:
+            return ["", *(f" to {name}" for name in self.score_names[1:])]
+        return [f" to {label}" for label in self.classes]
 
 
 def bar_table(title: str, pairs: Sequence[tuple[str, float]], total: tuple[str, float]) -> str:

@@ -42,8 +42,8 @@ class ExplanationDisplay:
         >>> from hyperlocal.plots import ExplanationDisplay
         >>> X, y = load_iris(return_X_y=True, as_frame=True)
         >>> model = LocallyLinearSVC(random_state=0).fit(X, y)
-        >>> ExplanationDisplay.from_estimator(model, X.iloc[[0]]).explanation.prediction == 0
-        True
+        >>> int(ExplanationDisplay.from_estimator(model, X.iloc[[0]]).explanation.prediction)
+        0
         """
         explanation = explain(estimator, X)
         if not isinstance(explanation, Explanation):

@@ -60,7 +60,9 @@ N_ERRORS_TO_GIVE_UP = 2.0
 # then, and this one counts if the gap is not much larger: all rows would take too many epochs.
 PATH_TOL = 1e-2
 MOST_EPOCHS = 50
-# Values of little noise need a larger C than classes: with 50 epochs 3 to 30 were out of reach.
+# Values of little noise need a larger C. Validated within training rows: 200 leave 2 to 55 % less
+# variance of three smooth functions unexplained than 50, and change R² of four real sets by -0.001
+# to +0.005, in 1 to 5 times the time; 400 take up to twice as long for at most 0.002 of R².
 MOST_EPOCHS_OF_REGRESSION = 200
 LARGEST_GAP = 0.1
 

@@ -75,7 +75,7 @@ def scales_of(products: np.ndarray, kind: str, power: float = POWER) -> np.ndarr
     >>> import numpy as np
     >>> from hyperlocal.selection.relevance import scales_of
     >>> scales_of(np.diag([81.0, 1.0, 0.0]), "diagonal", 0.5).round(3)
-    array([1.718, 0.191, 0.   ])
+    array([1.721, 0.191, 0.   ])
     """
     if kind == "diagonal":
         scales = np.maximum(np.diag(products), 0) ** power

@@ -25,6 +25,7 @@ from ..model.residuals import ResidualLoss
 from .result import SolverResult
 
 MOST_NONZEROS = 20_000_000
+LEAST_TOL = 1e-12
 
 
 def solve(
@@ -187,7 +188,9 @@ def _solve_one(clarabel: Any, program: _Program, tol: float, max_iter: int) -> A
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_iter = max_iter
-    settings.tol_gap_rel = settings.tol_gap_abs = settings.tol_feas = min(tol, 1e-4)
+    # Beyond what double precision can reach, iterates become NaN.
+    tol = float(np.clip(tol, LEAST_TOL, 1e-4))
+    settings.tol_gap_rel = settings.tol_gap_abs = settings.tol_feas = tol
     cones = [clarabel.NonnegativeConeT(len(program.b) - program.n_equalities)]
     if program.n_equalities:
         cones.insert(0, clarabel.ZeroConeT(program.n_equalities))

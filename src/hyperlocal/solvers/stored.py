@@ -123,5 +123,7 @@ class StoredProblem:
         codes = Codes(self._anchors.read(ranges), gate, np.empty_like(gate))
         lifted = model.lift_stored(features, codes, self._workers, is_scaled=True)
         target, weights = self._rows.read_labels(ranges)
-        data = LabelledRows(features, target, self._rows.classes, weights)
+        # Rows that differ may be equal when mapped: only rows as they were given are compared.
+        given = features if self._mapped is None else np.empty((len(target), 0), features.dtype)
+        data = LabelledRows(given, target, self._rows.classes, weights)
         return model.problem(data, training.C, training.loss, joint=training.joint, lifted=lifted)
