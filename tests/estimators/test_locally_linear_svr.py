@@ -29,7 +29,8 @@ def test_one_anchor_is_liblinear(rows, loss):
     """On standardized values one anchor is LinearSVR."""
     X, y = rows
     ours = linear(loss, 0.5, epsilon=0.2).fit(X, y)
-    theirs = LinearSVR(loss=loss, C=0.5, epsilon=0.2, tol=1e-10, max_iter=100_000, dual=True)
+    options = {"tol": 1e-10, "max_iter": 100_000, "dual": True, "random_state": 0}
+    theirs = LinearSVR(loss=loss, C=0.5, epsilon=0.2, **options)
     theirs.fit(X, y)
     losses = RegressionLoss(loss, 0.2).columns(1)[0].values(theirs.predict(X) - y)
     weights = np.append(theirs.coef_, theirs.intercept_)
