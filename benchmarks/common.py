@@ -266,3 +266,10 @@ def rounded(row: Row, digits: int = 4) -> Row:
         key: float(f"{value:.{digits}g}") if isinstance(value, float) else value
         for key, value in row.items()
     }
+
+
+def light_gbm(seed: int, n_jobs: int = 1, **options: Any) -> Any:
+    """LightGBM's classifier; tests import the scripts without it."""
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(random_state=seed, n_jobs=n_jobs, verbose=-1, **options)

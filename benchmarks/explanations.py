@@ -42,6 +42,7 @@ from .common import (
     Row,
     argument_parser,
     environment,
+    light_gbm,
     print_table,
     rounded,
     timed_in_turns,
@@ -161,18 +162,11 @@ def kernel_shap(model: Any, X: np.ndarray, background: np.ndarray) -> np.ndarray
     return np.asarray(explainer.shap_values(X, silent=True))
 
 
-def boosted(seed: int) -> Any:
-    """LightGBM with its defaults."""
-    from lightgbm import LGBMClassifier
-
-    return LGBMClassifier(random_state=seed, n_jobs=1, verbose=-1)
-
-
 MODELS: dict[str, tuple[Callable[[int], Any], Callable[..., np.ndarray]]] = {
     "LocallyLinearSVC": (lambda seed: LocallyLinearSVC(random_state=seed), exact),
     "LocallyLinearSVC(C=1)": (lambda seed: LocallyLinearSVC(C=1.0, random_state=seed), exact),
     "SVC": (lambda seed: SVC(), exact),
-    "LightGBM, TreeSHAP": (boosted, tree_shap),
+    "LightGBM, TreeSHAP": (light_gbm, tree_shap),
     "LogisticRegression, coefficients": (lambda seed: LogisticRegression(), coefficients),
 }
 

@@ -33,7 +33,6 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from lightgbm import LGBMClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
@@ -53,6 +52,7 @@ from .common import (
     argument_parser,
     environment,
     in_fresh_process,
+    light_gbm,
     peak_bytes,
     print_table,
     rounded,
@@ -239,7 +239,7 @@ def covtype_methods(seed: int, n_jobs: int) -> dict[str, Any]:
     """Classifiers at their defaults, with as many threads as they take."""
     return {
         "LocallyLinearSVC": LocallyLinearSVC(random_state=seed, n_jobs=n_jobs),
-        "LightGBM": LGBMClassifier(random_state=seed, n_jobs=n_jobs, verbose=-1),
+        "LightGBM": light_gbm(seed, n_jobs),
         "HistGradientBoosting": HistGradientBoostingClassifier(random_state=seed),
         "LinearSVC": LinearSVC(random_state=seed),
     }

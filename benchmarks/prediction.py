@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 import onnxruntime
-from lightgbm import LGBMClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
@@ -35,6 +34,7 @@ from .common import (
     Row,
     argument_parser,
     environment,
+    light_gbm,
     print_table,
     rounded,
     stage_seconds,
@@ -146,7 +146,7 @@ def one_row_runs(n_classes: int, seed: int) -> dict[str, Callable[[], Any]]:
     name = session.get_inputs()[0].name
     linear = LogisticRegression().fit(X, y)
     kernel = SVC().fit(X, y)
-    trees = LGBMClassifier(n_jobs=1, verbose=-1, random_state=seed).fit(X, y).booster_
+    trees = light_gbm(seed).fit(X, y).booster_
     return {
         "model_.scorer()": lambda: scorer(row),
         "LocallyLinearSVC.predict": lambda: ours.predict(matrix),

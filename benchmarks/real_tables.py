@@ -29,7 +29,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from lightgbm import LGBMClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -42,7 +41,7 @@ from hyperlocal import LocallyLinearSVC
 from hyperlocal.datasets import load_dataset
 from hyperlocal.preprocessing import TableEncoder
 
-from .common import Row, environment, plain_parser, print_table, rounded, write_result
+from .common import Row, environment, light_gbm, plain_parser, print_table, rounded, write_result
 from .defaults import SETS, thinned
 
 TABLES = (
@@ -94,7 +93,7 @@ METHODS: dict[str, Callable[[], Any]] = {
     "SVC": lambda: Thinned(SVC(C=10)),
     "tuned SVC": TunedSVC,
     "boosting": lambda: HistGradientBoostingClassifier(random_state=0),
-    "LightGBM": lambda: LGBMClassifier(random_state=0, n_jobs=1, verbose=-1),
+    "LightGBM": lambda: light_gbm(0),
 }
 TITLES = {
     "ours": "LocallyLinearSVC()",

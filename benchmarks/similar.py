@@ -24,7 +24,15 @@ from threadpoolctl import threadpool_limits
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.datasets import load_dataset
 
-from .common import Row, argument_parser, environment, print_table, rounded, write_result
+from .common import (
+    Row,
+    argument_parser,
+    environment,
+    light_gbm,
+    print_table,
+    rounded,
+    write_result,
+)
 
 PEERS = ["liblinear-multicore", "scikit-learn-intelex", "lightgbm", "interpret-core", "xrfm"]
 MOST_ROWS = 4000
@@ -40,9 +48,7 @@ def intelex(seed: int) -> Any:
 
 def linear_trees(seed: int) -> Any:
     """LightGBM with linear models in its leaves."""
-    from lightgbm import LGBMClassifier
-
-    return LGBMClassifier(linear_tree=True, n_jobs=1, verbose=-1, random_state=seed)
+    return light_gbm(seed, linear_tree=True)
 
 
 def additive(seed: int) -> Any:

@@ -35,6 +35,7 @@ from .common import (
     Row,
     argument_parser,
     environment,
+    light_gbm,
     print_table,
     rounded,
     timed,
@@ -137,13 +138,6 @@ def linear(seed: int) -> Any:
     return LocallyLinearSVC(20, feature_map=None, random_state=seed)
 
 
-def boosting(seed: int) -> Any:
-    """LightGBM with its default parameters."""
-    import lightgbm
-
-    return lightgbm.LGBMClassifier(random_state=seed, verbose=-1, n_jobs=1)
-
-
 def svc_graph(model: Any) -> Any:
     """skl2onnx's graph of an SVC."""
     import skl2onnx
@@ -169,7 +163,7 @@ CANDIDATES = (
         "LinearSVC", lambda seed: LinearSVC(random_state=seed), {"C, m2cgen": by_m2cgen},
         grid={"C": [0.1, 1.0, 10.0]},
     ),
-    Candidate("LightGBM, 100 rounds", boosting, {"C, m2cgen": by_m2cgen}),
+    Candidate("LightGBM, 100 rounds", light_gbm, {"C, m2cgen": by_m2cgen}),
     Candidate(
         "random forest, 100 trees", lambda seed: RandomForestClassifier(random_state=seed),
         {"C, emlearn": by_emlearn},
