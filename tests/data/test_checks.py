@@ -304,10 +304,15 @@ def test_measurements_in_their_units_are_warned_of(load, n, convert):
 
 @pytest.mark.parametrize("n_others", [2, 8])
 def test_many_small_features_are_warned_of_before_few(n_others):
-    """A hundredth of the others' range is warned of if a quarter of the features has it."""
+    """A two-hundredth of the others' range is warned of if a quarter of the features has it."""
     X = make_rows(n_features=n_others + 1)
-    X[:, 0] *= 0.01
+    X[:, 0] *= 0.005
     assert bool(scale_warnings(X)) == (n_others == 2)
+
+
+def test_features_weighted_on_purpose_are_not_warned_of():
+    """Ranges that differ by less than a hundred are left alone."""
+    assert not scale_warnings(make_rows(n_features=5) * [2.0, 0.5, 1.0, 3.0, 0.05])
 
 
 def tables_of_similar_scales():
@@ -343,7 +348,7 @@ def test_similar_scales_are_not_warned_of(name, convert, dtype):
 
 def test_scales_of_more_rows_than_a_batch():
     """Variances gathered batch by batch are those of all rows."""
-    X = np.sort(make_rows(n_rows=2500, n_features=4), axis=0) * [1, 1, 1, 0.02]
+    X = np.sort(make_rows(n_rows=2500, n_features=4), axis=0) * [1, 1, 1, 0.005]
     assert scale_warnings(X) == scale_warnings(X[np.random.default_rng(0).permutation(2500)]) != []
 
 

@@ -24,6 +24,8 @@ SCALE_RATIO_TO_WARN = 1e5
 # have 5 % or more.
 SHARE_TO_WARN = 0.01
 FEWEST_ROWS_FOR_SHARES = 10  # ranges of fewer rows differ by chance
+# Features whose ranges differ by less may have been weighted on purpose, as by RelevanceScaler.
+LEAST_RATIO_TO_WARN = 100
 DISTANCES_NEED_SCALES = "Local models depend on distances"
 PENALTIES_NEED_SCALES = (
     "The penalty is the same for all weights, so features of a small range are hardly used, and "
@@ -286,7 +288,7 @@ def warn_about_scales(X: Any, why: str = DISTANCES_NEED_SCALES) -> None:
     smallest_to_count = SHARE_TO_WARN * 2 * _total_variance(X)
     n_small = np.count_nonzero(np.cumsum(ranges**2) < smallest_to_count)
     many_are_small = n_small >= max(len(ranges) // 4, 1) and X.shape[0] >= FEWEST_ROWS_FOR_SHARES
-    if ratio > SCALE_RATIO_TO_WARN or many_are_small:
+    if ratio > SCALE_RATIO_TO_WARN or (many_are_small and ratio > LEAST_RATIO_TO_WARN):
         warnings.warn(
             f"The ranges of X's features differ by a factor of {ratio:.0e}, and {n_small} of "
             f"{len(ranges)} features together make less than {SHARE_TO_WARN:.0%} of squared "
