@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from ..data.checks import check_valued_rows, warn_about_scales
@@ -15,7 +14,7 @@ from ..model.problem import Problem
 from ..model.residuals import RegressionLoss
 from ..model.target_scale import TargetScale
 from ..runtime.progress import CallbackSupportMixin
-from .base import ChainAttributes, LocalEstimator
+from .base import ChainAttributes, LocalEstimator, LocalRegressor
 from .chain import ChainFitting, Target, solver_is_sgd
 from .explained import ExplainMixin
 
@@ -23,40 +22,12 @@ from .explained import ExplainMixin
 class ChainRegressor(
     CallbackSupportMixin,
     ChainAttributes,
-    RegressorMixin,
+    LocalRegressor,
     ChainFitting,
     LocalEstimator,
     ExplainMixin,
 ):
     """Base of the regressors: their values, scale and columns."""
-
-    target_scale_: TargetScale
-    quantiles_: np.ndarray | None
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predicted values of rows, in the units of ``y``.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), (n_rows, n_targets), (n_rows, n_quantiles) or \
-(n_rows, n_targets, n_quantiles)
-            Where several quantiles were requested, they are sorted, so that they do not cross.
-        """
-        scores = self._row_scores(X)
-        values = scores.reshape(len(scores), self.target_scale_.n_targets, -1)
-        if values.shape[2] > 1:
-            values = np.sort(values, axis=2)
-        levels = () if self.quantiles_ is None else self.quantiles_.shape
-        return values.reshape(len(values), *self.target_scale_.shape, *levels)
 
     @available_if(solver_is_sgd)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
