@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from ..data.checks import check_labelled_rows
-from ..data.labelled import LabelledRows
-from ..selection.outcomes import ClassTask, Task
-from ..solvers.training import Training
 from .base import ChainAttributes, LocalClassifier, LocalEstimator
 from .explained import ExplainMixin
 from .locally_linear import LocallyLinearSVC
 from .probabilities import ProbabilityMixin
 from .searched_chain import SearchedChain
+from .tasks import Classification
 
 
 @dataclass(eq=False, repr=False)
@@ -108,6 +105,9 @@ class_weight, n_jobs, random_state
     (True, True)
     """
 
+    _task = Classification()
+    _kind = LocallyLinearSVC
+
     n_anchors: Any = "auto"
     _: KW_ONLY
     feature_maps: Any = "auto"
@@ -133,15 +133,3 @@ class_weight, n_jobs, random_state
     n_jobs: int | None = None
     random_state: Any = None
     verbose: int = 0
-
-    def _checked_rows_of(self, X: Any, y: Any, sample_weight: Any) -> LabelledRows:
-        return check_labelled_rows(self, X, y, sample_weight, self.class_weight)
-
-    def _task(self, data: LabelledRows, training: Training) -> tuple[LabelledRows, Task]:
-        return data, ClassTask(data.classes, training.loss == "log")
-
-    def _checked_loss(self) -> dict[str, Any]:
-        return {"loss": self.loss, "multi_class": self.multi_class}
-
-    def _one_setting(self, **parameters: Any) -> LocallyLinearSVC:
-        return LocallyLinearSVC(**parameters)

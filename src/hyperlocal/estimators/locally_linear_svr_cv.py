@@ -5,17 +5,12 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from ..data.checks import check_valued_rows
-from ..data.labelled import LabelledRows
-from ..model.residuals import RegressionLoss
-from ..model.target_scale import TargetScale
-from ..selection.outcomes import Task, ValueTask
-from ..solvers.training import Training
 from .base import ChainAttributes, LocalEstimator, LocalRegressor
 from .explained import ExplainMixin
 from .intervals import IntervalMixin
 from .locally_linear_svr import LocallyLinearSVR
 from .searched_chain import SearchedChain
+from .tasks import Regression
 
 
 @dataclass(eq=False, repr=False)
@@ -97,6 +92,9 @@ intercept_scaling, n_jobs, random_state
     (True, True)
     """
 
+    _task = Regression()
+    _kind = LocallyLinearSVR
+
     n_anchors: Any = "auto"
     _: KW_ONLY
     feature_maps: Any = "auto"
@@ -122,17 +120,3 @@ intercept_scaling, n_jobs, random_state
     n_jobs: int | None = None
     random_state: Any = None
     verbose: int = 0
-
-    def _checked_rows_of(self, X: Any, y: Any, sample_weight: Any) -> LabelledRows:
-        return check_valued_rows(self, X, y, sample_weight, multi_output=True)
-
-    def _task(self, data: LabelledRows, training: Training) -> tuple[LabelledRows, Task]:
-        scale = TargetScale.of(data)
-        assert isinstance(training.loss, RegressionLoss)
-        return scale.scaled(data), ValueTask(scale, training.loss)
-
-    def _checked_loss(self) -> dict[str, Any]:
-        return {"loss": RegressionLoss(self.loss, self.epsilon, self.quantiles)}
-
-    def _one_setting(self, **parameters: Any) -> LocallyLinearSVR:
-        return LocallyLinearSVR(**parameters)

@@ -10,17 +10,17 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import make_pipeline
 
 from ..data.arguments import check_choice, check_flag, make_generator
-from ..data.checks import warn_about_scales
-from ..data.labelled import LabelledRows, merge_equal_rows
+from ..data.labelled import LabelledRows
 from ..maps.transformer import transformed
 from ..model.local_model import ChainSettings, LocalModel
 from ..runtime.progress import EpochMonitor
 from ..runtime.threads import Workers
 from ..selection.folds import group_folds
-from ..selection.outcomes import Outcome, Task, best_outcome, results_table
+from ..selection.outcomes import Outcome, answers_of, best_outcome, results_table
 from ..selection.plan import SEARCHES, SearchPlan
 from ..solvers.training import Training
 from .relevance import RelevanceScaler
+from .tasks import Task
 
 # What the final model found, besides the model.
 FOUND = (
@@ -29,8 +29,13 @@ FOUND = (
 
 
 class SearchedChain(BaseEstimator):
-    """``fit`` as a search, for a LocalEstimator that comes after it."""
+    """``fit`` as a search, for a LocalEstimator that comes after it.
 
+    A subclass names its task, and the estimator of one setting.
+    """
+
+    _task: Task
+    _kind: type[Any]
     model_: LocalModel
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
@@ -53,43 +58,23 @@ class SearchedChain(BaseEstimator):
         """
         rng = make_generator(self.random_state)
         settings, training, plan = self._checked_arguments()
-        given = self._checked_rows_of(X, y, sample_weight)
-        warn_about_scales(given.X)
-        if groups is None:  # equal rows may be of different groups
-            given = merge_equal_rows(given)
-        else:
-            folds_rng = rng.spawn(1)[0]
-            plan.cv = group_folds(self.cv, y, groups, folds_rng, is_numeric=given.is_numeric)
-        data, task = self._task(given, training)
+        # Equal rows may be of different groups.
+        data, target = self._task.rows(self, X, y, sample_weight, merge=groups is None)
+        if groups is not None:
+            (own_rng,) = rng.spawn(1)
+            plan.cv = group_folds(self.cv, y, groups, own_rng, is_numeric=data.is_numeric)
+        answers = answers_of(target, training.loss)
         self._forget()
         with (
             Workers(self.n_jobs) as workers,
             EpochMonitor(self, plan.n_steps(data), self.verbose, task="candidates") as monitor,
         ):
-            outcomes = plan.run(settings, training, data, task, workers, rng, monitor)
+            outcomes = plan.run(settings, training, data, answers, workers, rng, monitor)
         best = best_outcome(outcomes, self.one_standard_error)
         self.cv_results_ = results_table(outcomes, plan.scalers)
         self.best_score_ = best.mean
-        self._refit(best, plan.scalers[best.setting.scaler], given, rng)
+        self._refit(best, plan.scalers[best.setting.scaler], data, answers.labels(data), rng)
         return self
-
-    # ---- hooks of subclasses -------------------------------------------------------------------
-
-    def _checked_rows_of(self, X: Any, y: Any, sample_weight: Any) -> LabelledRows:
-        """Rows, labels or values, and weights."""
-        raise NotImplementedError
-
-    def _task(self, data: LabelledRows, training: Training) -> tuple[LabelledRows, Task]:
-        """The rows as they are trained on, and how scores are evaluated."""
-        raise NotImplementedError
-
-    def _checked_loss(self) -> dict[str, Any]:
-        """The parameters of the loss, as those of :class:`Training`."""
-        raise NotImplementedError
-
-    def _one_setting(self, **parameters: Any) -> Any:
-        """The estimator of one setting."""
-        raise NotImplementedError
 
     # ---- the steps of fit ----------------------------------------------------------------------
 
@@ -97,7 +82,7 @@ class SearchedChain(BaseEstimator):
         searched = {"n_anchors": "auto", "n_neighbors": 8, "beta": "auto", "feature_map": "auto"}
         searched |= {"global_intercept": True}
         settings = ChainSettings.of(self, **searched)
-        training = Training(1.0, **self._checked_loss(), tol=self.tol, max_iter=self.max_iter)
+        training = Training(1.0, **self._task.loss(self), tol=self.tol, max_iter=self.max_iter)
         settings.check()
         training.check()
         check_choice("search", self.search, SEARCHES)
@@ -111,19 +96,24 @@ class SearchedChain(BaseEstimator):
         return settings, training, plan
 
     def _refit(
-        self, best: Outcome, scaler: Any, data: LabelledRows, rng: np.random.Generator
+        self,
+        best: Outcome,
+        scaler: Any,
+        data: LabelledRows,
+        labels: np.ndarray,
+        rng: np.random.Generator,
     ) -> None:
         """Fit the chosen setting to all rows."""
         chosen = best.setting.parameters
-        passed_on = self._one_setting().get_params(deep=False).keys() & self.get_params().keys()
+        passed_on = self._kind().get_params(deep=False).keys() & self.get_params().keys()
         passed_on -= chosen.keys() | {"class_weight", "verbose"}
-        model = self._one_setting(**{name: getattr(self, name) for name in passed_on} | chosen)
+        model = self._kind(**{name: getattr(self, name) for name in passed_on} | chosen)
         model.set_params(random_state=int(rng.integers(2**31)))
         X = data.X
         if scaler is not None:
-            scaler = clone(scaler).fit(X, data.labels)
+            scaler = clone(scaler).fit(X, labels)
             X = transformed(scaler, X, "scalers")
-        model.fit(X, data.labels, data.sample_weight)
+        model.fit(X, labels, data.sample_weight)
         self.best_estimator_ = model if scaler is None else make_pipeline(scaler, model)
         self.best_params_, self.scaler_ = chosen, scaler
         for name in FOUND:

@@ -113,8 +113,8 @@ class ScoredValues(RegressorMixin, BaseEstimator):
 
 
 @dataclass(frozen=True)
-class ClassTask:
-    """How the scores of a classifier are evaluated.
+class ClassAnswers:
+    """What the scores of a classifier mean.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class ClassTask:
     classes: np.ndarray
     is_log: bool = False
 
-    def answers(self, scores: np.ndarray) -> ScoredRows:
+    def estimator(self, scores: np.ndarray) -> ScoredRows:
         """The estimator of rows with these scores."""
         return ScoredRows(self.classes, scores, self.is_log)
 
@@ -138,8 +138,8 @@ class ClassTask:
 
 
 @dataclass(frozen=True)
-class ValueTask:
-    """How the scores of a regressor, which was trained on scaled values, are evaluated.
+class ValueAnswers:
+    """What the scores of a regressor mean, which was trained on scaled values.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ class ValueTask:
     scale: TargetScale
     loss: RegressionLoss
 
-    def answers(self, scores: np.ndarray) -> ScoredValues:
+    def estimator(self, scores: np.ndarray) -> ScoredValues:
         """The estimator of rows with these scores; it predicts in the units of ``y``."""
         return ScoredValues(
             self.scale.shaped(self.scale.given(scores), np.shape(self.loss.quantiles))
@@ -172,7 +172,16 @@ class ValueTask:
         return -float(loss.row_losses(found, true, sample_weight).mean())
 
 
-Task = ClassTask | ValueTask
+Answers = ClassAnswers | ValueAnswers
+
+
+def answers_of(target: np.ndarray | TargetScale, loss: str | RegressionLoss) -> Answers:
+    """What scores mean: classes if ``target`` is an array of them, else values of that scale."""
+    if isinstance(loss, RegressionLoss):
+        assert isinstance(target, TargetScale)
+        return ValueAnswers(target, loss)
+    assert isinstance(target, np.ndarray)
+    return ClassAnswers(target, loss == "log")
 
 
 def best_outcome(outcomes: Iterable[Outcome], one_standard_error: bool) -> Outcome:

@@ -28,7 +28,7 @@ from .candidates import (
     total_anchors,
 )
 from .folds import GivenFolds, default_folds
-from .outcomes import Outcome, Task
+from .outcomes import Answers, Outcome
 from .search import FIRST_COSTS, Search
 
 SEARCHES = ("halving", "grid")
@@ -122,7 +122,7 @@ class SearchPlan:
         settings: ChainSettings,
         training: Training,
         data: LabelledRows,
-        task: Task,
+        answers: Answers,
         workers: Workers,
         rng: np.random.Generator,
         monitor: Monitor,
@@ -131,7 +131,7 @@ class SearchPlan:
         n_groups, sizes = self._rounds(data)
         splitter = self._splitter(data, rng)
         search = Search(
-            settings, training, self.scalers, data, task, splitter, self.scorer or task.score,
+            settings, training, self.scalers, data, answers, splitter, self.scorer or answers.score,
             workers, rng, monitor,
         )  # fmt: skip
         n_finalists = default_finalists(len(data.target)) if self.halving else n_groups

@@ -27,7 +27,7 @@ from ..runtime.progress import Monitor
 from ..runtime.threads import Workers
 from ..solvers.training import Training
 from .candidates import REDUCTION, Setting
-from .outcomes import Outcome, Task, best_outcome
+from .outcomes import Answers, Outcome, best_outcome
 from .relevance import criteria_for, learn_relevance, repeated_relevance
 
 # Rounds before the last need a part of the folds only.
@@ -59,7 +59,7 @@ class Search:
         Likewise.
     scalers : sequence of transformers or None
     data : LabelledRows
-    task : Task
+    answers : Answers
         What scores mean.
     splitter : object with ``split(X, y)``
     scorer : callable
@@ -77,7 +77,7 @@ class Search:
         training: Training,
         scalers: Sequence[Any],
         data: LabelledRows,
-        task: Task,
+        answers: Answers,
         splitter: Any,
         scorer: Callable[..., float],
         workers: Workers,
@@ -88,7 +88,7 @@ class Search:
         self.training = training
         self.scalers = scalers
         self.data = data
-        self.task = task
+        self.answers = answers
         self.splitter = splitter
         self.scorer = scorer
         self.workers = workers
@@ -196,7 +196,7 @@ class Search:
     def _splits(self, data: LabelledRows) -> Splits:
         with warnings.catch_warnings():  # classes with fewer rows than folds are allowed here
             warnings.filterwarnings("ignore", message="The least populated class", module="sklearn")
-            return list(self.splitter.split(data.X, self.task.labels(data)))
+            return list(self.splitter.split(data.X, self.answers.labels(data)))
 
     def _evaluate(self, outcomes: list[Outcome], data: LabelledRows, splits: Splits) -> None:
         """Evaluate settings on the folds on which they have not been evaluated yet."""
@@ -251,7 +251,7 @@ class Search:
     def _score(self, scores: np.ndarray, test: LabelledRows) -> float:
         """The score of held-out rows; larger is better."""
         return self.scorer(
-            self.task.answers(scores), np.arange(len(scores)), self.task.labels(test),
+            self.answers.estimator(scores), np.arange(len(scores)), self.answers.labels(test),
             sample_weight=test.sample_weight,
         )  # fmt: skip
 
@@ -292,7 +292,7 @@ class Search:
         X = self._scaled.get(key)
         if X is None:
             part = part_of(data, train)
-            fitted = clone(self.scalers[scaler]).fit(part.X, self.task.labels(part))
+            fitted = clone(self.scalers[scaler]).fit(part.X, self.answers.labels(part))
             X = transformed(fitted, data.X, "scalers")
             if len(data.target) <= MOST_ROWS_KEPT:
                 self._scaled[key] = X
