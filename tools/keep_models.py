@@ -36,6 +36,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "LocallyLinearSVC-log": {"loss": "log", "feature_map": None, **FEW},
     "LocallyLinearSVCCV": {"n_anchors": (1, 3), "Cs": (3.0,)},
     "LocallyLinearSVR": FEW,
+    "LocallyLinearSVRCV": {"n_anchors": (1, 3), "Cs": (3.0,)},
     "LocallyLinearSVR-quantiles": {"loss": "quantile", "quantiles": (0.1, 0.9), **FEW},
     "SupervisedAnchorSVC": {"anchor_epochs": 1, **FEW},
     "SecondLookSVC": {

@@ -7,6 +7,7 @@ from hyperlocal import (
     LocallyLinearSVC,
     LocallyLinearSVCCV,
     LocallyLinearSVR,
+    LocallyLinearSVRCV,
     NeighborhoodSVC,
     SecondLookSVC,
     SupervisedAnchorSVC,
@@ -49,7 +50,9 @@ OPTIONS = [
     NeighborhoodSVC(kernel="poly"),
     AdaptiveNeighborhoodSVC(metric="dann"),
     SecondLookSVC(second_look=AdaptiveNeighborhoodSVC(metric="dann"), low_margin=1.0),
+    LocallyLinearSVRCV(n_anchors=(2, 8), Cs=(0.3, 3.0)),
     LocallyLinearSVCCV(n_anchors=(2, 8), Cs=(0.3, 3.0)),
+    LocallyLinearSVRCV(n_anchors=(2, 8), Cs=(0.3, 3.0)),
     RelevanceScaler(method="trees", n_estimators=5, random_state=0),
     RelevanceScaler(random_state=0),
     TableEncoder(sparse_output=True),
@@ -80,7 +83,7 @@ SLOW_ON_LARGE_ROWS = [
 
 # All public estimators with their defaults, but for those that are slow with them.
 OTHERS = {type(estimator) for estimator in SLOW_ON_LARGE_ROWS} | {
-    LocallyLinearSVCCV, SupervisedAnchorSVC, RelevanceScaler,
+    LocallyLinearSVCCV, LocallyLinearSVRCV, SupervisedAnchorSVC, RelevanceScaler,
 }  # fmt: skip
 DEFAULTS = [kind() for kind in PUBLIC_ESTIMATORS.values() if kind not in OTHERS]
 ESTIMATORS = [*DEFAULTS, AdditiveKernelMap(), *OPTIONS]

@@ -8,6 +8,7 @@ ARGUMENTS = {
     "LocallyLinearSVC": {"n_anchors": 8},
     "LocallyLinearSVCCV": {"n_anchors": (1, 4), "Cs": (0.3, 3.0)},
     "LocallyLinearSVR": {"n_anchors": 8},
+    "LocallyLinearSVRCV": {"n_anchors": (1, 4), "Cs": (0.3, 3.0)},
     "SupervisedAnchorSVC": {"n_anchors": 8, "anchor_epochs": 2},
     "LocalCodingSVC": {"n_anchors": 8},
     "ClusteredSVC": {"n_anchors": 3},

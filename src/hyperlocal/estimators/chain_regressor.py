@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
-from ..model.target_scale import TargetScale
 from ..runtime.progress import CallbackSupportMixin
-from .base import ChainAttributes, LocalEstimator
+from .base import ChainAttributes, LocalEstimator, LocalRegressor
 from .chain import ChainFitting
 from .explained import ExplainMixin
 from .online import OnlineFitting, solver_is_sgd
@@ -20,7 +17,7 @@ from .tasks import Regression
 class ChainRegressor(
     CallbackSupportMixin,
     ChainAttributes,
-    RegressorMixin,
+    LocalRegressor,
     OnlineFitting,
     ChainFitting,
     LocalEstimator,
@@ -29,33 +26,6 @@ class ChainRegressor(
     """Base of the regressors whose ``fit`` is the chain."""
 
     _task = Regression()
-    target_scale_: TargetScale
-    quantiles_: np.ndarray | None
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predicted values of rows, in the units of ``y``.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), (n_rows, n_targets), (n_rows, n_quantiles) or \
-(n_rows, n_targets, n_quantiles)
-            Where several quantiles were requested, they are sorted, so that they do not cross.
-        """
-        scores = self._row_scores(X)
-        values = scores.reshape(len(scores), self.target_scale_.n_targets, -1)
-        if values.shape[2] > 1:
-            values = np.sort(values, axis=2)
-        levels = () if self.quantiles_ is None else self.quantiles_.shape
-        return values.reshape(len(values), *self.target_scale_.shape, *levels)
 
     @available_if(solver_is_sgd)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:

@@ -27,12 +27,19 @@ class Task(Protocol):
     """A kind of ``y``; parameters and the last fit are read from the estimator."""
 
     def rows(
-        self, estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any, known: Any = None
+        self,
+        estimator: BaseEstimator,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        known: Any = None,
+        *,
+        merge: bool = True,
     ) -> tuple[LabelledRows, Target]:
         """Checked rows, ready for the chain, and what is kept of ``y``.
 
         The first rows set the number and the names of features. Later ones need what is ``known``
-        of ``y``, if the estimator has a model.
+        of ``y``, if the estimator has a model. Equal rows become one, unless ``merge`` is false.
         """
 
     def loss(self, estimator: BaseEstimator) -> dict[str, Any]:
@@ -54,7 +61,14 @@ class Classification:
     """The task of class labels."""
 
     def rows(
-        self, estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any, known: Any = None
+        self,
+        estimator: BaseEstimator,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        known: Any = None,
+        *,
+        merge: bool = True,
     ) -> tuple[LabelledRows, Target]:
         """Rows and their classes; ``known`` are all classes, of which a batch may have some."""
         first = known is None or not hasattr(estimator, "model_")
@@ -63,7 +77,7 @@ class Classification:
         )
         if first:
             warn_about_scales(data.X)
-        data = merge_equal_rows(data)
+        data = merge_equal_rows(data) if merge else data
         return data, data.classes
 
     def loss(self, estimator: BaseEstimator) -> dict[str, Any]:
@@ -91,14 +105,21 @@ class Regression:
     """The task of values, which are centered and scaled while a model is trained."""
 
     def rows(
-        self, estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any, known: Any = None
+        self,
+        estimator: BaseEstimator,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        known: Any = None,
+        *,
+        merge: bool = True,
     ) -> tuple[LabelledRows, Target]:
         """Rows with scaled values; a ``known`` scale is that of earlier batches."""
         first = known is None
         data = check_valued_rows(estimator, X, y, sample_weight, multi_output=True, reset=first)
         if first:
             warn_about_scales(data.X)
-        data = merge_equal_rows(data)
+        data = merge_equal_rows(data) if merge else data
         scale = TargetScale.of(data) if first else known
         return scale.scaled(data), scale
 
