@@ -24,6 +24,7 @@ from hyperlocal import (
     LocallyLinearSVC,
     LocallyLinearSVCCV,
     LocallyLinearSVR,
+    LocallyLinearSVRCV,
     NeighborhoodSVC,
     SecondLookSVC,
     SupervisedAnchorSVC,
@@ -53,6 +54,7 @@ ESTIMATORS: dict[str, Any] = {
     "LocallyLinearSVCCV": LocallyLinearSVCCV((1, 3), Cs=(3.0,), random_state=0),
     "LocallyLinearSVR": LocallyLinearSVR(**FEW),
     "LocallyLinearSVR-quantiles": LocallyLinearSVR(loss="quantile", quantiles=(0.1, 0.9), **FEW),
+    "LocallyLinearSVRCV": LocallyLinearSVRCV((1, 3), Cs=(3.0,), random_state=0),
     "SupervisedAnchorSVC": SupervisedAnchorSVC(anchor_epochs=1, **FEW),
     "SecondLookSVC": SecondLookSVC(
         LocallyLinearSVC(**FEW), NeighborhoodSVC(9), low_margin=0.5, random_state=0

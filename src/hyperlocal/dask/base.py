@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..data.arguments import check_choice, check_number, make_generator
 from ..data.checks import class_weights_by_mass, require_two_classes, warn_about_scales
 from ..data.labelled import LabelledRows
-from ..estimators.chain import ChainClassifier
+from ..estimators.chain_classifier import ChainClassifier
 from ..estimators.probabilities import loss_is_log
 from ..gates.anchors import rows_to_sample
 from ..model.local_model import ChainSettings, LocalModel

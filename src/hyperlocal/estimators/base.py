@@ -10,7 +10,7 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,6 +19,7 @@ from ..data.checks import check_rows
 from ..model.explaining import ExplainedModel
 from ..model.local_model import LocalModel
 from ..model.multiclass import as_decisions, predicted_codes
+from ..model.target_scale import TargetScale
 from ..runtime.stamp import stamped
 from ..runtime.threads import Workers
 from ..solvers.result import SolverResult
@@ -46,6 +47,35 @@ class LocalClassifier(ClassifierMixin):
         """Predicted class labels of rows."""
         codes = predicted_codes(self._row_scores(X))
         return self.classes_[codes]
+
+
+class LocalRegressor(RegressorMixin):
+    """Values from the scores of a :class:`LocalEstimator`, which comes after it."""
+
+    target_scale_: TargetScale
+    quantiles_: np.ndarray | None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predicted values of rows, in the units of ``y``.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), (n_rows, n_targets), (n_rows, n_quantiles) or \
+(n_rows, n_targets, n_quantiles)
+            Where several quantiles were requested, they are sorted, so that they do not cross.
+        """
+        scores = self._row_scores(X)
+        levels = () if self.quantiles_ is None else self.quantiles_.shape
+        return self.target_scale_.shaped(scores, levels)
 
 
 @stamped

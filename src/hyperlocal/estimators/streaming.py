@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from ..data.arguments import check_number, make_generator
 from ..data.checks import warn_about_scales
@@ -24,11 +25,72 @@ from ..data.stream import StoredRows, collect_stream
 from ..gates.anchors import rows_to_sample
 from ..maps.quadratic import ROWS_FOR_PRINCIPAL_AXES
 from ..model.local_model import ChainSettings, LocalModel
-from ..runtime.progress import EpochMonitor
+from ..runtime.progress import EpochMonitor, with_callbacks
 from ..runtime.threads import Workers
 from ..solvers.result import SolverResult
 from ..solvers.stored import StoredProblem
 from ..solvers.training import Training
+
+
+class StreamFitting(BaseEstimator):
+    """``fit_stream`` of classifiers; for a ChainFitting, which comes after it."""
+
+    @with_callbacks
+    def fit_stream(
+        self,
+        stream: Iterable[Any],
+        classes: Any = None,
+        *,
+        block_rows: Any = "auto",
+        folder: Any = None,
+    ) -> Any:
+        """Fit to rows that come in blocks, with little more in memory than one block.
+
+        The problem and its solution are those of :meth:`fit`, except that anchors, gate and feature
+        map are fitted to a uniform sample of 20,000 rows (64 per anchor, if that is more). Up to
+        16,384 rows the gate is the same.
+
+        Parameters
+        ----------
+        stream : iterable of (X, y) or (X, y, sample_weight)
+            Blocks of rows, of any sizes, such as :func:`hyperlocal.datasets.stream` reads from a
+            file, or any list or generator. It is read once.
+        classes : array-like, default=None
+            All possible labels; by default those of the stream.
+        block_rows : int or "auto", default="auto"
+            Rows in memory at a time. "auto" is what takes about 128 MB.
+        folder : path, default=None
+            Where to create the working folder, which is removed at the end. It needs disk space for
+            the rows in binary form, two numbers per row and active anchor, and one per row and
+            class. By default among the temporary files of the system.
+
+        Returns
+        -------
+        self
+            ``n_iter_`` counts passes over the rows; ``warm_start`` has no effect.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from hyperlocal import LocallyLinearSVC
+        >>> def blocks():
+        ...     rng = np.random.default_rng(0)
+        ...     for _ in range(5):
+        ...         X = rng.standard_normal((200, 2))
+        ...         yield X, X[:, 0] * X[:, 1] > 0
+        >>> model = LocallyLinearSVC(random_state=0).fit_stream(blocks())
+        >>> model.predict([[1.0, 1.0], [1.0, -1.0]])
+        array([ True, False])
+        """
+        settings, training = self._checked_arguments()
+        self._forget()
+        found = fit_to_stream(
+            self, settings, self._chosen, training, stream, classes,
+            block_rows=block_rows, folder=folder,
+        )  # fmt: skip
+        size = (found.n_rows, found.total_weight)
+        self._keep(found.chain, found.training, found.result, found.classes, *size)
+        return self
 
 
 @dataclass(frozen=True)
@@ -66,7 +128,7 @@ def fit_to_stream(
         From settings, training and a sample of rows to those with everything chosen.
     training : Training
     stream, classes, block_rows, folder
-        As in :meth:`LocallyLinearSVC.fit_stream`.
+        As in :meth:`StreamFitting.fit_stream`.
     sample_rows : int
         The gate is fitted to this many rows, or to 64 per anchor if that is more.
     """

@@ -7,7 +7,7 @@ import hyperlocal
 
 from .. import linear, papers, preprocessing
 from ..data.labelled import LabelledRows, RowOrigin
-from ..estimators.chain import LastFit, OnlineState
+from ..estimators.chain import LastFit
 from ..estimators.column_encoders import (
     CategoryEncoder,
     DateEncoder,
@@ -53,7 +53,7 @@ _PARTS = [
     CellSearch, ClustererGate, CodeOn, Conformal, ConstantGate, DannSvms, DateEncoder, ExactSearch,
     FeatureMap, Gate, InputMap, Kernel, KernelModel, LabelledRows, LandmarkMap, LastFit,
     LatentModel, LevelsGate, LocalModel, LocalScales, LocalSvms, MappedInput, NumberEncoder,
-    OnlineState, PegasosRun, PegasosState, QuadraticMap, QuerySvms, Risk, RowOrigin, SgdState,
+    PegasosRun, PegasosState, QuadraticMap, QuerySvms, Risk, RowOrigin, SgdState,
     StackedMap, SvmOptions, TargetScale, TextEncoder, TransformerMap, TreeModel, TreeSearch,
 ]  # fmt: skip
 

@@ -27,8 +27,8 @@ from ..runtime.progress import Monitor
 from ..runtime.threads import Workers
 from ..solvers.training import Training
 from .candidates import REDUCTION, Setting
-from .outcomes import Outcome, ScoredRows, best_outcome
-from .relevance import learn_relevance, repeated_relevance
+from .outcomes import Answers, Outcome, best_outcome
+from .relevance import criteria_for, learn_relevance, repeated_relevance
 
 # Rounds before the last need a part of the folds only.
 SHARE_OF_FOLDS = 0.4
@@ -59,6 +59,8 @@ class Search:
         Likewise.
     scalers : sequence of transformers or None
     data : LabelledRows
+    answers : Answers
+        What scores mean.
     splitter : object with ``split(X, y)``
     scorer : callable
         ``scorer(estimator, row numbers, labels, sample_weight=…)``, larger is better.
@@ -75,6 +77,7 @@ class Search:
         training: Training,
         scalers: Sequence[Any],
         data: LabelledRows,
+        answers: Answers,
         splitter: Any,
         scorer: Callable[..., float],
         workers: Workers,
@@ -85,6 +88,7 @@ class Search:
         self.training = training
         self.scalers = scalers
         self.data = data
+        self.answers = answers
         self.splitter = splitter
         self.scorer = scorer
         self.workers = workers
@@ -137,7 +141,7 @@ class Search:
         (rng,) = self.rng.spawn(1)
         found = learn_relevance(
             self._settings_of(best, None), replace(self.training, C=best.C), self.data, rng,
-            self.workers,
+            self.workers, criteria=criteria_for(self.training),
         )  # fmt: skip
         if found.kind is None:
             return outcomes
@@ -181,9 +185,10 @@ class Search:
 
     def _sample(self, size: int) -> np.ndarray:
         """Random rows, stratified, with at least two rows of each class that has them."""
-        share, chosen = size / len(self.data.target), []
-        for code in range(len(self.data.classes)):
-            rows = np.flatnonzero(self.data.target == code)
+        strata = self.data.strata
+        share, chosen = size / len(strata), []
+        for code in np.unique(strata):
+            rows = np.flatnonzero(strata == code)
             rows = rows[np.argsort(self._rank[rows], kind="stable")]
             chosen.append(rows[: max(2, round(share * len(rows)))])
         return np.concatenate(chosen)
@@ -191,7 +196,7 @@ class Search:
     def _splits(self, data: LabelledRows) -> Splits:
         with warnings.catch_warnings():  # classes with fewer rows than folds are allowed here
             warnings.filterwarnings("ignore", message="The least populated class", module="sklearn")
-            return list(self.splitter.split(data.X, data.classes[data.target]))
+            return list(self.splitter.split(data.X, self.answers.labels(data)))
 
     def _evaluate(self, outcomes: list[Outcome], data: LabelledRows, splits: Splits) -> None:
         """Evaluate settings on the folds on which they have not been evaluated yet."""
@@ -231,7 +236,7 @@ class Search:
                     settings = self._scaled_settings(first, scaled, train, seed, alone)
                     rows = _FoldRows(settings, self.training, scaled, alone, seed, train)
                 rng = np.random.default_rng([seed, number])
-                return rows.evaluate(train, test, costs, self.scorer, alone, rng)
+                return rows.evaluate(train, test, costs, self._score, alone, rng)
 
         found = self.workers.map(evaluate_fold, splits.items())
         scores = np.array([one.scores for one in found])
@@ -243,6 +248,13 @@ class Search:
             outcome.n_rows, outcome.seconds = data.X.shape[0], seconds
             outcome.epochs = max(outcome.epochs, int(epochs[:, index].max()))
 
+    def _score(self, scores: np.ndarray, test: LabelledRows) -> float:
+        """The score of held-out rows; larger is better."""
+        return self.scorer(
+            self.answers.estimator(scores), np.arange(len(scores)), self.answers.labels(test),
+            sample_weight=test.sample_weight,
+        )  # fmt: skip
+
     def _code(self, setting: Setting, data: LabelledRows, seed: int) -> _FoldRows:
         """All rows, encoded once for all folds; known codes are used again."""
         n_rows = data.X.shape[0]
@@ -253,7 +265,8 @@ class Search:
             key = (n_rows, setting.n_anchors, space)
             settings = self._settings_of(setting, self._anchors.get(key))
             coded = _FoldRows(settings, self.training, data, self.workers, seed)
-            self._anchors[key] = coded.chain.gate.anchors
+            if isinstance(setting.n_anchors, int):  # levels cannot be given
+                self._anchors[key] = coded.chain.gate.anchors
             if n_rows <= MOST_ROWS_KEPT:
                 self._coded[n_rows, setting.group] = coded
         return coded
@@ -278,11 +291,12 @@ class Search:
         key = (data.X.shape[0], scaler, fold)
         X = self._scaled.get(key)
         if X is None:
-            fitted = clone(self.scalers[scaler]).fit(take_rows(data.X, train), _labels(data, train))
+            part = part_of(data, train)
+            fitted = clone(self.scalers[scaler]).fit(part.X, self.answers.labels(part))
             X = transformed(fitted, data.X, "scalers")
             if len(data.target) <= MOST_ROWS_KEPT:
                 self._scaled[key] = X
-        return LabelledRows(X, data.target, data.classes, data.sample_weight)
+        return replace(data, X=X)
 
     def _settings_of(self, setting: Setting, anchors: np.ndarray | None) -> ChainSettings:
         # Few distinct rows give fewer anchors than requested.
@@ -291,7 +305,8 @@ class Search:
             given = {"n_anchors": "auto", "anchors": anchors}
         return replace(
             self.settings, n_neighbors=setting.n_neighbors, beta=setting.beta,
-            feature_map=setting.feature_map, **given,
+            feature_map=setting.feature_map,
+            normalize=self.settings.normalize and not setting.as_it_is, **given,
         )  # fmt: skip
 
 
@@ -335,16 +350,15 @@ class _FoldRows:
         train: np.ndarray,
         test: np.ndarray,
         costs: list[float],
-        scorer: Callable[..., float],
+        score: Callable[[np.ndarray, LabelledRows], float],
         workers: Workers,
         rng: np.random.Generator,
     ) -> FoldResult:
         """Train with each C, and score on the test rows."""
         train, test = np.sort(train), np.sort(test)
-        part = part_of(self.data, train)
+        part, held_out = part_of(self.data, train), part_of(self.data, test)
         start = time.perf_counter()
         lifted, test_rows = self._lift(train, workers), self._lift(test, workers)
-        labels, weights = _labels(self.data, test), self.data.sample_weight[test]
         training = replace(
             self.training, tol=max(SEARCH_TOL, self.training.tol),
             max_iter=min(MOST_EPOCHS, self.training.max_iter),
@@ -357,15 +371,9 @@ class _FoldRows:
             result = training.solve(problem, rng, alpha=alpha)
             alpha = result.alpha
             epochs.append(result.n_iter)
-            found = test_rows.scores(result.weights)
-            scored = ScoredRows(self.data.classes, found, training.loss == "log")
-            scores.append(scorer(scored, np.arange(len(test)), labels, sample_weight=weights))
+            scores.append(score(test_rows.scores(result.weights), held_out))
         return FoldResult(scores, epochs, time.perf_counter() - start)
 
     def _lift(self, rows: np.ndarray, workers: Workers) -> LiftedRows:
         stored = take_rows(self.stored, rows)
         return self.chain.lift_stored(stored, self.codes.take(rows), workers)
-
-
-def _labels(data: LabelledRows, rows: np.ndarray) -> np.ndarray:
-    return data.classes[data.target[rows]]
