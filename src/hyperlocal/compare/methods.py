@@ -34,6 +34,7 @@ from ..estimators.local_deep import LocalDeepSVC
 from ..estimators.locally_linear import LocallyLinearSVC
 from ..estimators.locally_linear_cv import LocallyLinearSVCCV
 from ..estimators.locally_linear_svr import LocallyLinearSVR
+from ..estimators.locally_linear_svr_cv import LocallyLinearSVRCV
 from ..estimators.neighborhood import NeighborhoodSVC
 from ..estimators.pegasos import PegasosSVC
 from ..estimators.pegasos_regressor import PegasosRegressor
@@ -263,6 +264,7 @@ METHODS: dict[str, Method] = {method.key: method for method in (*DEFAULT_METHODS
 DEFAULT_REGRESSORS = (
     _ours("locally-linear-identity", "locally linear (linear)", _linear_local_regressors),
     _ours("locally-linear", "locally linear (quadratic)", LocallyLinearSVR, **DENSE),
+    _ours("locally-linear-cv", "locally linear (tuned)", LocallyLinearSVRCV, **SLOW, **DENSE),
     _scikit_learn("mean", "mean", DummyRegressor, [], **SAME),
     _scikit_learn("ridge", "ridge regression", Ridge, [], **SAME),
     _scikit_learn("linear-svr", "linear SVR", _linear_svr, SEED, **SAME),
