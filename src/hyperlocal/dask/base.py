@@ -119,50 +119,17 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         return self._apply("decision_function", X)
 
     def predict(self, X: Any) -> Any:
-        """Predicted class labels; lazy for Dask collections, computed for anything else.
-
-        Parameters
-        ----------
-        X : Dask array or dataframe, or {array-like, CSR} of shape (n_rows, n_features)
-            Rows.
-
-        Returns
-        -------
-        Dask array or series, or ndarray of shape (n_rows,)
-            Labels.
-        """
+        """Predicted class labels of rows, as :meth:`decision_function` takes and returns them."""
         return self._apply("predict", X)
 
     @available_if(loss_is_log)
     def predict_proba(self, X: Any) -> Any:
-        """Class probabilities (``loss="log"``); lazy for Dask collections.
-
-        Parameters
-        ----------
-        X : Dask array or dataframe, or {array-like, CSR} of shape (n_rows, n_features)
-            Rows.
-
-        Returns
-        -------
-        Dask array or dataframe, or ndarray of shape (n_rows, n_classes)
-            Probabilities.
-        """
+        """Class probabilities of rows (``loss="log"``), ``(n_rows, n_classes)``."""
         return self._apply("predict_proba", X)
 
     @available_if(loss_is_log)
     def predict_log_proba(self, X: Any) -> Any:
-        """Logarithms of class probabilities (``loss="log"``); lazy for Dask collections.
-
-        Parameters
-        ----------
-        X : Dask array or dataframe, or {array-like, CSR} of shape (n_rows, n_features)
-            Rows.
-
-        Returns
-        -------
-        Dask array or dataframe, or ndarray of shape (n_rows, n_classes)
-            Logarithms of probabilities.
-        """
+        """Logarithms of class probabilities (``loss="log"``), ``(n_rows, n_classes)``."""
         return self._apply("predict_log_proba", X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -80,7 +80,7 @@ def _parts(source: Source, plain: PlainModel, scores: Buffer) -> list[str]:
         "#ifndef HL_HEADER\n#define HL_HEADER",
         "#include <float.h>\n#include <math.h>",
         f"#define HL_N_FEATURES {plain.n_features_in}\n#define HL_N_SCORES {scores.width}",
-        *([] if not len(plain.classes) else [_classes(plain.classes)]),
+        *([] if not len(plain.classes) else [_classes(plain.labels)]),
         f"typedef {kind} hl_number;",
         STEPS.read_text(encoding="utf-8").rstrip(),
         "/* ---- the model ---- */",
@@ -92,14 +92,14 @@ def _parts(source: Source, plain: PlainModel, scores: Buffer) -> list[str]:
     ]
 
 
-def _classes(classes: np.ndarray) -> str:
-    if classes.dtype.kind in "OUS":
-        kind, texts = "char *const", [_quoted(str(label)) for label in classes]
-    elif classes.dtype.kind == "f":
-        kind, texts = "double", [repr(float(label)) for label in classes]
+def _classes(labels: np.ndarray) -> str:
+    if labels.dtype.kind == "O":
+        kind, texts = "char *const", [_quoted(label) for label in labels]
+    elif labels.dtype.kind == "f":
+        kind, texts = "double", [repr(float(label)) for label in labels]
     else:
-        kind, texts = "long", [str(int(label)) for label in classes]
-    size = f"#define HL_N_CLASSES {len(classes)}"
+        kind, texts = "long", [str(int(label)) for label in labels]
+    size = f"#define HL_N_CLASSES {len(labels)}"
     return f"{size}\nstatic const {kind} hl_classes[HL_N_CLASSES] = {{{', '.join(texts)}}};"
 
 

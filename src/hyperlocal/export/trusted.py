@@ -45,8 +45,14 @@ from ..solvers.sgd import SgdState
 from ..solvers.small_svms import LocalSvms, SvmOptions
 
 _SHELVES = (hyperlocal, papers, linear, preprocessing)
-_PUBLIC = [getattr(shelf, name) for shelf in _SHELVES for name in shelf.__all__]
-_ESTIMATORS = [kind for kind in _PUBLIC if isinstance(kind, type)]
+
+#: All public estimators and transformers, by name.
+PUBLIC_ESTIMATORS: dict[str, type] = {
+    name: kind
+    for shelf in _SHELVES
+    for name in shelf.__all__
+    if isinstance(kind := getattr(shelf, name), type)
+}
 _PARTS = [
     AdditiveKernelMap, AnchorEpoch, Background, Bias, BiasOnlyMap, BoundTerms, CachedSvms,
     CategoryEncoder,
@@ -63,5 +69,8 @@ _OTHERS = [make_column_selector, np.dtype]
 #: What to trust when a model of this library is loaded by skops:
 #: ``skops.io.load(path, trusted=TRUSTED_TYPES)``. None of them runs code while it is loaded.
 TRUSTED_TYPES = sorted(
-    {f"{kind.__module__}.{kind.__qualname__}" for kind in _ESTIMATORS + _PARTS + _OTHERS}
+    {
+        f"{kind.__module__}.{kind.__qualname__}"
+        for kind in [*PUBLIC_ESTIMATORS.values(), *_PARTS, *_OTHERS]
+    }
 )

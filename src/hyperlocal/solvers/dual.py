@@ -1,4 +1,5 @@
-"""Dual coordinate descent over lifted rows (the problems are stated in ``cpp/dual.hpp``).
+"""Dual coordinate descent over lifted rows (the problems are stated in ``cpp/dual_columns.hpp`` and
+``cpp/crammer_singer.hpp``).
 
 An epoch visits rows in random order and optimizes one dual variable after the other. Most variables
 soon stay at a bound: they are skipped (shrinking), and epochs become cheap. The visits of an epoch
