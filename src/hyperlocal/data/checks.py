@@ -1,4 +1,4 @@
-"""The border: what users give becomes contiguous arrays and label codes, or a clear error."""
+"""Checks of what users give: it becomes contiguous arrays and label codes, or a clear error."""
 
 from __future__ import annotations
 
