@@ -8,10 +8,11 @@ from typing import Any
 from .automatic_chain import AutomaticChain
 from .chain_regressor import ChainRegressor
 from .intervals import IntervalMixin
+from .streaming import ValueStreamFitting
 
 
 @dataclass(eq=False, repr=False)
-class LocallyLinearSVR(AutomaticChain, IntervalMixin, ChainRegressor):
+class LocallyLinearSVR(AutomaticChain, IntervalMixin, ValueStreamFitting, ChainRegressor):
     """Locally linear support vector regression.
 
     Each of ``n_anchors`` anchors has a linear (or quadratic, …) model. The prediction for a row is
