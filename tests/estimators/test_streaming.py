@@ -103,7 +103,13 @@ def test_a_sample_places_the_gate(workers):
     X, y = make_data(n_rows=4_000)
     training = Training(3.0, "squared_hinge")
     part = fit_to_stream(
-        model(), ChainSettings(n_neighbors=4), as_given, training, cut(X, y), StoredRows, sample_rows=500
+        model(),
+        ChainSettings(n_neighbors=4),
+        as_given,
+        training,
+        cut(X, y),
+        StoredRows,
+        sample_rows=500,
     )
     assert part.chain.n_anchors == round(np.sqrt(4_000) / 4)
     scores = part.chain.trained(part.result.weights).scores(X, workers)
@@ -322,7 +328,7 @@ def test_several_targets_and_any_blocks():
     ]
     assert models[0].predict(X).shape == (1_500, 2)
     np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
-    with pytest.raises(ValueError, match="block 1 .*shape"):
+    with pytest.raises(ValueError, match=r"block 1 .*shape"):
         models[0].fit_stream([(X, both), (X, both[:, :1])])
 
 
