@@ -165,6 +165,24 @@ def check_known_classes(classes: Any, fitted: np.ndarray | None) -> np.ndarray:
     return known
 
 
+def known_classes(estimator: Any, classes: Any) -> np.ndarray:
+    """All labels that an estimator's ``partial_fit`` can get, and whether it can weigh them."""
+    if isinstance(estimator.class_weight, str):
+        raise ValueError(
+            "class_weight='balanced' would balance each batch by itself in partial_fit; give a "
+            "dict of weights."
+        )
+    is_fitted = hasattr(estimator, "model_")
+    return check_known_classes(classes, estimator.classes_ if is_fitted else None)
+
+
+def check_batch(estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> LabelledRows:
+    """Validate a batch of ``partial_fit``, whose labels may be some of the classes."""
+    known, is_first = known_classes(estimator, classes), not hasattr(estimator, "model_")
+    weights = (sample_weight, estimator.class_weight)
+    return check_labelled_rows(estimator, X, y, *weights, classes=known, reset=is_first)
+
+
 def _check_labels(y: np.ndarray) -> None:
     if y.dtype.kind == "S" or any(isinstance(label, bytes) for label in y[:1]):
         raise TypeError(
