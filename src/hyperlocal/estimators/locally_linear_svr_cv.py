@@ -51,7 +51,7 @@ class LocallyLinearSVRCV(
         with the default chain. On by default, because the search decides on folds.
     coding, anchors, code_on, normalize, loss, epsilon, quantiles, max_iter, tol, \
 intercept_scaling, n_jobs, random_state
-        As in :class:`LocallyLinearSVR`.
+        As in :class:`LocallyLinearSVR`, also the defaults, because it is what is fitted.
     verbose : int, default=0
         1 writes progress of the search to stderr now and then, 2 every group of candidates.
 
