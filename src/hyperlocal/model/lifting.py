@@ -99,7 +99,7 @@ class LiftedRows:
 
     def _unit_gate(self, weights: np.ndarray) -> np.ndarray:
         """``γ_i / (‖γ_i‖ ‖[φ_i, B]‖)``; a lifted row of zeros stays zero."""
-        lengths = np.sqrt((weights * weights).sum(axis=1) * self.row_norms)
+        lengths = np.sqrt(np.einsum("ij,ij->i", weights, weights) * self.row_norms)
         scale = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
         return np.ascontiguousarray(weights * scale[:, None])
 
@@ -131,9 +131,10 @@ class LiftedRows:
         parts = split_evenly([1] * weights.shape[1], self.workers.n_threads)
         self.workers.map(lambda part: self.core.add(steps, weights, *part), parts)
 
-    def scores(self, weights: np.ndarray) -> np.ndarray:
-        """``s_ic`` of all rows, ``(n_rows, n_columns)``."""
-        out = np.empty((self.n_rows, weights.shape[1]), self.dtype)
+    def scores(self, weights: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """``s_ic`` of all rows, ``(n_rows, n_columns)``, written to ``out`` if that is given."""
+        if out is None:
+            out = np.empty((self.n_rows, weights.shape[1]), self.dtype)
 
         def fill(block: tuple[int, int]) -> None:
             self.block_scores(weights, *block, out[slice(*block)])
