@@ -14,6 +14,7 @@ independent of the gate and of the normalization. Its weight is the last number 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -96,10 +97,18 @@ class LiftedRows:
     def row_norms(self) -> np.ndarray:
         """``‖[φ, B]‖²``, one number per row."""
         if self._row_norms is None:
-            norms = np.empty(self.n_rows, self.dtype)
-            self.rows.squared_norms(0, self.n_rows, norms)
+            norms = self._by_blocks(self.rows.squared_norms)
             self._row_norms = norms + self.dtype.type(self.bias) ** 2
         return self._row_norms
+
+    def _by_blocks(self, norms_of: Callable[[int, int, np.ndarray], None]) -> np.ndarray:
+        """One number per row, which a kernel fills in for blocks of rows."""
+        norms = np.empty(self.n_rows, self.dtype)
+        self.workers.map(
+            lambda block: norms_of(*block, norms[slice(*block)]),
+            row_blocks(self.n_rows, MOST_ROWS_PER_BLOCK),
+        )
+        return norms
 
     def _unit_gate(self, weights: np.ndarray) -> np.ndarray:
         """``γ_i / (‖γ_i‖ ‖[φ_i, B]‖)``; a lifted row of zeros stays zero."""
@@ -113,13 +122,7 @@ class LiftedRows:
 
     def squared_norms(self) -> np.ndarray:
         """``q_i``, one number per row."""
-        norms = np.empty(self.n_rows, self.dtype)
-
-        def fill(block: tuple[int, int]) -> None:
-            self.core.squared_norms(*block, norms[slice(*block)])
-
-        self.workers.map(fill, row_blocks(self.n_rows, MOST_ROWS_PER_BLOCK))
-        return norms
+        return self._by_blocks(self.core.squared_norms)
 
     def stretched(self, factors: np.ndarray) -> LiftedRows:
         """The same rows with each anchor's part multiplied by its factor."""
