@@ -345,7 +345,7 @@ class Descent:
     def facts(self) -> dict[str, float]:
         """Facts of the last epoch, for the monitor."""
         gap = float(self.estimates.sum())
-        n_active = np.count_nonzero(self.active)
+        n_active = int(np.count_nonzero(self.active))
         if self.in_parts and not self.resting.all():
             n_active = self._n_active_rows() * self.problem.n_columns
         return {
