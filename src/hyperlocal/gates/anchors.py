@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
+from sklearn.utils.extmath import row_norms
 
 from ..data.arguments import check_choice, check_number
 from ..data.labelled import row_keys
@@ -266,7 +267,7 @@ def plus_plus(X: Any, weights: np.ndarray, n_clusters: int, rng: np.random.Gener
     """
     draw = np.random.RandomState(int(rng.integers(np.iinfo(np.int32).max)))
     rows = X.astype(np.float64) if sp.issparse(X) else X - X.mean(axis=0, dtype=np.float64)
-    squares = rows.power(2).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", rows, rows)
+    squares = row_norms(rows, squared=True)
 
     def distances(chosen: np.ndarray) -> np.ndarray:
         products = (rows @ _dense(rows[chosen]).T).T if sp.issparse(rows) else rows[chosen] @ rows.T
