@@ -389,11 +389,7 @@ def approximate(seed: int, repeats: int, quick: bool) -> list[Row]:
             )
             with Workers(2) as workers:
                 k = model.n_neighbors_
-<<<<<<< HEAD
-                found = model.model_.search.query(split.X_test[:JUDGED], k, workers).indices
-=======
-                found = model._search.query(split.X_test[:COMPARED], k, workers).indices
->>>>>>> main
+                found = model.model_.search.query(split.X_test[:COMPARED], k, workers).indices
             nearest = found if nearest is None else nearest
             shared = [np.isin(*pair).mean() for pair in zip(found, nearest, strict=True)]
             row = {
