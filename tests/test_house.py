@@ -31,11 +31,14 @@ PUBLIC = {"_asdict", "_fields", "_make", "_replace", "_init_callback_context"}
 # this list only becomes shorter.
 NOT_YET: dict[str, set[str]] = {
     "mirrored tests": {
-        "data/labelled.py", "data/stream.py", "estimators/local_coder.py",
-        "estimators/pegasos.py", "estimators/pegasos_base.py",
-        "estimators/pegasos_regressor.py", "estimators/sdca.py", "selection/candidates.py",
-        "selection/outcomes.py", "selection/plan.py", "selection/search.py",
-        "solvers/stored.py", "solvers/training.py",
+        "data/stream.py",
+        "estimators/local_coder.py",
+        "selection/candidates.py",
+        "selection/outcomes.py",
+        "selection/plan.py",
+        "selection/search.py",
+        "solvers/stored.py",
+        "solvers/training.py",
     },
 }  # fmt: skip
 
