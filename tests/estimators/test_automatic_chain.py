@@ -61,3 +61,17 @@ def test_an_unknown_relevance_is_refused():
     """The error names the argument."""
     with pytest.raises(ValueError, match="relevance"):
         LocallyLinearSVC(relevance="trees").fit(*few_of_many(50))
+
+
+@pytest.mark.parametrize("kind", [LocallyLinearSVC, LocallyLinearSVR])
+def test_given_scales(kind):
+    """Scales that are given are as if the rows were multiplied by them."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    scales = np.array([2.0, 1.0, 0.1])
+    given = kind(8, C=1.0, relevance=scales, random_state=0).fit(X, y)
+    scaled = kind(8, C=1.0, random_state=0).fit(X * scales, y)
+    np.testing.assert_allclose(given.predict(X), scaled.predict(X * scales), rtol=1e-6)
+    with pytest.raises(ValueError, match="relevance has the shape"):
+        kind(8, C=1.0, relevance=scales[:2]).fit(X, y)

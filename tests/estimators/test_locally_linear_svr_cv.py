@@ -113,3 +113,24 @@ def test_rows_too_few_to_hold_some_out():
     """One row cannot be cross-validated."""
     with pytest.raises(ValueError, match="four distinct rows"):
         search().fit(np.ones((3, 1)), np.ones(3))
+
+
+def test_scales_are_candidates():
+    """Where few of many features matter, scales are chosen, and kept as parameter of the model."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((800, 12))
+    y = np.sin(2 * X[:, 0]) * X[:, 1]
+    found = LocallyLinearSVRCV((1, 16), random_state=0).fit(X[:600], y[:600])
+    plain = LocallyLinearSVRCV((1, 16), relevance=None, random_state=0).fit(X[:600], y[:600])
+    assert found.score(X[600:], y[600:]) > plain.score(X[600:], y[600:]) + 0.1
+    scales = found.best_params_["relevance"]
+    size = np.abs(scales) if scales.ndim == 1 else np.linalg.norm(scales, axis=0)
+    assert size[:2].min() > 1.5 * size[2:].max()
+    again = LocallyLinearSVR(**found.best_params_, random_state=0).fit(X[:600], y[:600])
+    assert again.score(X[600:], y[600:]) > plain.score(X[600:], y[600:]) + 0.1
+
+
+def test_fine_levels_are_candidates(rows):
+    """The default tries levels down to a few rows per anchor."""
+    found = LocallyLinearSVRCV(relevance=None, feature_maps=(None,), random_state=0).fit(*rows)
+    assert {(1, 8, 62), (1, 8, 32)} <= set(found.cv_results_["param_n_anchors"])

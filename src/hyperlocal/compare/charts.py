@@ -54,7 +54,7 @@ class _Axes:
     left, right, top, bottom = 66, 20, 16, 48
 
     def at(self, power: float, error: float) -> tuple[float, float]:
-        """Where a point stands in the picture."""
+        """The position of a point in the picture."""
         part = (power - self.first) / (self.last - self.first)
         across = self.left + part * (self.width - self.left - self.right)
         part = (error - self.ticks[0]) / (self.ticks[-1] - self.ticks[0])
@@ -183,7 +183,7 @@ class _Square:
     left, bottom, rest = 58, 40, 22
 
     def at(self, x: float, y: float) -> tuple[float, float]:
-        """Where a point stands in the picture."""
+        """The position of a point in the picture."""
         across = (x - self.x_ticks[0]) / (self.x_ticks[-1] - self.x_ticks[0])
         up = (y - self.y_ticks[0]) / (self.y_ticks[-1] - self.y_ticks[0])
         width, height = self.side - self.left - self.rest, self.side - self.bottom - self.rest

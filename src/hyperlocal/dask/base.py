@@ -239,7 +239,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
     def _agree(self, facts: list[PartFacts]) -> tuple[np.dtype[Any], np.ndarray, np.ndarray]:
         """One type of numbers, all classes, and the weight of each."""
         filled = [fact for fact in facts if fact.n_rows]
-        # An empty frame does not tell whether its rows would be sparse.
+        # An empty frame does not show whether its rows would be sparse.
         for name, known in (("n_features", facts), ("names", facts), ("is_sparse", filled)):
             values = {getattr(fact, name) for fact in known}
             if len(values) > 1:

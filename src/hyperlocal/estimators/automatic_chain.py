@@ -46,7 +46,8 @@ class AutomaticChain(BaseEstimator):
         return isinstance(self.C, str) and self.C == "auto"
 
     def _checked_arguments(self) -> tuple[ChainSettings, Training]:
-        check_choice("relevance", self.relevance, RELEVANCES)
+        if not isinstance(self.relevance, np.ndarray):
+            check_choice("relevance", self.relevance, RELEVANCES)
         return super()._checked_arguments()
 
     def _training(self, settings: ChainSettings) -> Training:

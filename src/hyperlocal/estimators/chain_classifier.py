@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.utils.metaestimators import available_if
 
-from ..data.checks import check_known_classes
+from ..data.checks import known_classes
 from ..runtime.progress import CallbackSupportMixin
 from .base import ChainAttributes, LocalClassifier, LocalEstimator
 from .chain import ChainFitting
@@ -56,10 +56,5 @@ class ChainClassifier(
         >>> model.predict([[1.0, 1.0], [1.0, -1.0]])
         array([ True, False])
         """
-        known = check_known_classes(classes, self.classes_ if hasattr(self, "model_") else None)
-        if isinstance(self.class_weight, str):
-            raise ValueError(
-                "class_weight='balanced' would balance each batch by itself in partial_fit; give a "
-                "dict of weights."
-            )
+        known = known_classes(self, classes)
         return self._visit_rows(*self._task.rows(self, X, y, sample_weight, known))

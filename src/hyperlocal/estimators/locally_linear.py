@@ -70,11 +70,12 @@ class LocallyLinearSVC(AutomaticChain, StreamFitting, ChainClassifier):
     global_intercept : bool, default=True
         Add an intercept that neither the gate nor the normalization scales. Its penalty is
         negligible: it counts as one weight, whatever the number of rows.
-    relevance : {None, "gradient", "auto"}, default=None
+    relevance : {None, "gradient", "auto"} or array, default=None
         Scale features by the gradients of the model's own scores, in up to four rounds, or mix
         them by the matrix of their products; see :class:`RelevanceScaler`. "gradient" takes the
         best round on held-out rows, "auto" only if that is better than the features as given. It
-        takes the time of about ten fits to at most 5,000 rows.
+        takes the time of about ten fits to at most 5,000 rows. An array gives the scales: a number
+        per feature, or a matrix.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes; they multiply the weights of the class's rows.
     n_jobs : int or None, default=None

@@ -30,10 +30,12 @@ class LocallyLinearSVRCV(
     ----------
     n_anchors : sequence, int or "auto", default="auto"
         Numbers of local models to try; an element that is a tuple, or "levels", is levels of them,
-        as in :class:`LocallyLinearSVR`. "auto" is 1, ``max(8, √N/4)``, "levels" and, up to 32
-        features and for the plain map only, ``min(400, N/25)``.
+        as in :class:`LocallyLinearSVR`. "auto" is 1, ``u = max(8, √N/4)``, "levels", the finer
+        levels 1, u, 4u, 16u, … up to N/4 and, up to 32 features and for the plain map only,
+        ``min(400, N/25)``.
     feature_maps : sequence or "auto", default="auto"
     Cs : sequence of float or "auto", default="auto"
+        "auto" is 1, 3 and 10; a tenth, or ten times as much, where an end is best.
     n_neighbors : sequence of int or int, default=8
     betas : sequence of float or "auto", default=("auto",)
     scalers : sequence of transformers or None, default=(None,)
@@ -45,8 +47,8 @@ class LocallyLinearSVRCV(
         Any scorer of scikit-learn. None is R² for the squared losses, and minus the mean loss
         (without a tube, of values in standard deviations) for the others.
     relevance : {None, "auto"}, default="auto"
-        "auto" also tries scales of features with the best candidate, if held-out rows gain from
-        them. On by default, because the search decides on folds.
+        "auto" also tries every candidate with scales of features, if held-out rows gain from them
+        with the default chain. On by default, because the search decides on folds.
     coding, anchors, code_on, normalize, loss, epsilon, quantiles, max_iter, tol, \
 intercept_scaling, n_jobs, random_state
         As in :class:`LocallyLinearSVR`.
@@ -58,7 +60,7 @@ intercept_scaling, n_jobs, random_state
     best_estimator_ : LocallyLinearSVR, or Pipeline of a scaler and one
         Fitted to all rows with the chosen setting.
     best_params_ : dict
-        The chosen parameters of :class:`LocallyLinearSVR`.
+        The chosen parameters of :class:`LocallyLinearSVR`; ``relevance`` are the scales.
     best_score_ : float
         Its mean score over the folds.
     cv_results_ : dict of arrays

@@ -18,6 +18,7 @@ from ..runtime.threads import Workers
 from ..selection.folds import group_folds
 from ..selection.outcomes import Outcome, answers_of, best_outcome, results_table
 from ..selection.plan import SEARCHES, SearchPlan
+from ..selection.relevance import COST, repeated_relevance
 from ..solvers.training import Training
 from .relevance import RelevanceScaler
 from .tasks import Task
@@ -104,15 +105,17 @@ class SearchedChain(BaseEstimator):
         rng: np.random.Generator,
     ) -> None:
         """Fit the chosen setting to all rows."""
-        chosen = best.setting.parameters
-        passed_on = self._kind().get_params(deep=False).keys() & self.get_params().keys()
-        passed_on -= chosen.keys() | {"class_weight", "verbose"}
-        model = self._kind(**{name: getattr(self, name) for name in passed_on} | chosen)
-        model.set_params(random_state=int(rng.integers(2**31)))
         X = data.X
         if scaler is not None:
             scaler = clone(scaler).fit(X, labels)
             X = transformed(scaler, X, "scalers")
+        chosen = best.setting.parameters
+        if best.setting.relevance is not None and data.is_numeric:
+            chosen["relevance"] = self._scales(replace(data, X=X), *best.setting.relevance)
+        passed_on = self._kind().get_params(deep=False).keys() & self.get_params().keys()
+        passed_on -= chosen.keys() | {"class_weight", "verbose"}
+        model = self._kind(**{name: getattr(self, name) for name in passed_on} | chosen)
+        model.set_params(random_state=int(rng.integers(2**31)))
         model.fit(X, labels, data.sample_weight)
         self.best_estimator_ = model if scaler is None else make_pipeline(scaler, model)
         self.best_params_, self.scaler_ = chosen, scaler
@@ -122,6 +125,15 @@ class SearchedChain(BaseEstimator):
         has_scales = isinstance(scaler, RelevanceScaler)
         self.model_ = model.model_.after(scaler.input_map()) if has_scales else model.model_
         self._keep_background(data if has_scales else replace(data, X=X))
+
+    def _scales(self, data: LabelledRows, kind: str, n_rounds: int) -> np.ndarray:
+        """The scales of features that all rows give, by the default chain as in the search."""
+        settings, training, _ = self._checked_arguments()
+        with Workers(self.n_jobs) as workers:
+            found = repeated_relevance(
+                settings, replace(training, C=COST), data, kind, n_rounds, 0, workers
+            )
+        return found.factors
 
     def _checked_rows(self, X: Any) -> Any:
         X = super()._checked_rows(X)

@@ -23,13 +23,14 @@ from .candidates import (
     default_feature_maps,
     default_finalists,
     default_levels,
+    fine_levels,
     make_settings,
     sample_sizes,
     total_anchors,
 )
 from .folds import GivenFolds, default_folds
 from .outcomes import Answers, Outcome
-from .search import FIRST_COSTS, Search
+from .search import FIRST_COSTS, FIRST_COSTS_OF_VALUES, Search
 
 SEARCHES = ("halving", "grid")
 
@@ -84,7 +85,7 @@ class SearchPlan:
         maps = self.feature_maps or default_feature_maps(n_rows, not sp.issparse(data.X))
         settings = make_settings(
             numbers, self.n_neighbors, self.betas, list(maps), len(self.scalers),
-            self.costs or FIRST_COSTS,
+            self.costs or (FIRST_COSTS_OF_VALUES if data.is_numeric else FIRST_COSTS),
         )  # fmt: skip
         if data.is_numeric:  # what any linear regression fits
             settings = [
@@ -92,16 +93,22 @@ class SearchPlan:
             ]
         if self.n_anchors:
             return settings
-        # Many anchors with products of features would have too many weights.
-        most = sum(default_levels(n_rows)) if data.is_numeric else default_n_anchors(n_rows)
-        return [one for one in settings if total_anchors(one.n_anchors) <= most or one.is_plain]
+        # Many anchors with products of features would have too many weights; coarser levels beside
+        # them carry what many rows agree on.
+        usual = default_n_anchors(n_rows)
+        return [
+            one
+            for one in settings
+            if one.is_plain or isinstance(one.n_anchors, tuple) or one.n_anchors <= usual
+        ]
 
     def _numbers(self, data: LabelledRows) -> list[int | tuple[int, ...]]:
         """Numbers of anchors to try, and levels of them, from few to many."""
         n_rows, n_features = data.X.shape
         if not self.n_anchors:
             numbers: list[Any] = [*default_anchor_numbers(n_rows, n_features)]
-            return [*numbers, default_levels(n_rows)] if data.is_numeric else numbers
+            levels = [default_levels(n_rows), fine_levels(n_rows)] if data.is_numeric else []
+            return [*numbers, *levels]
         found = set()
         for given in self.n_anchors:
             if isinstance(given, str):
@@ -135,15 +142,20 @@ class SearchPlan:
             workers, rng, monitor,
         )  # fmt: skip
         n_finalists = default_finalists(len(data.target)) if self.halving else n_groups
+        candidates = self.settings(data)
+        if self.relevance is not None and data.is_numeric:
+            candidates = search.with_scales(candidates)
         try:
-            outcomes = search.run(self.settings(data), sizes, n_finalists)
+            outcomes = search.run(candidates, sizes, n_finalists)
         except AttributeError as error:
             if "predict_proba" not in str(error):
                 raise
             raise ValueError("scoring needs probabilities; use loss='log'.") from error
         if not self.costs:
             outcomes = search.extend_costs(outcomes)
-        return outcomes if self.relevance is None else search.try_relevance(outcomes)
+        if self.relevance is None or data.is_numeric:
+            return outcomes
+        return search.try_relevance(outcomes)
 
     def _rounds(self, data: LabelledRows) -> tuple[int, list[int]]:
         """The number of groups, and the rows of each round."""

@@ -20,6 +20,7 @@ from sklearn.base import clone
 from ..data.labelled import LabelledRows, part_of
 from ..data.rows import take_rows
 from ..gates.code_on import CodeOn
+from ..maps.linear import InputMap
 from ..maps.transformer import transformed
 from ..model.lifting import LiftedRows
 from ..model.local_model import ChainSettings
@@ -28,7 +29,7 @@ from ..runtime.threads import Workers
 from ..solvers.training import Training
 from .candidates import REDUCTION, Setting
 from .outcomes import Answers, Outcome, best_outcome
-from .relevance import criteria_for, learn_relevance, repeated_relevance
+from .relevance import COST, criteria_for, learn_relevance, repeated_relevance
 
 # Rounds before the last need a part of the folds only.
 SHARE_OF_FOLDS = 0.4
@@ -36,6 +37,8 @@ SHARE_OF_FOLDS = 0.4
 # tenth is tried, up to the limits, if training took at most a share of the epochs allowed (the
 # final fit has a stricter tolerance).
 FIRST_COSTS = (1.0, 10.0, 100.0)
+# Fine levels of anchors want less.
+FIRST_COSTS_OF_VALUES = (1.0, 3.0, 10.0)
 LEAST_COST, MOST_COST = 0.1, 1000.0
 EASY_SHARE = 0.2
 # A C that takes more epochs than that, to a large gap, would take too many for all rows.
@@ -99,6 +102,7 @@ class Search:
         self._coded: dict[tuple[Any, ...], _FoldRows] = {}
         self._scaled: dict[tuple[int, int, int], Any] = {}
         self._last: tuple[LabelledRows, Splits] = (data, [])  # what the finalists were evaluated on
+        self._maps: dict[tuple[int, int, int], InputMap] = {}
         self._rank = rng.random(len(data.target))  # a sample is the rows of smallest rank
 
     def run(self, settings: list[Setting], sizes: list[int], n_finalists: int) -> list[Outcome]:
@@ -124,12 +128,17 @@ class Search:
         self._evaluate(finalists, *self._last)
         return [outcome for outcome in outcomes if outcome.n_rows]
 
-    def try_relevance(self, outcomes: list[Outcome]) -> list[Outcome]:
-        """Try scales of features with the best group, if held-out rows gain from them.
+    def with_scales(self, settings: list[Setting]) -> list[Setting]:
+        """All candidates, and those with local models again with scales of features, if they help.
 
-        Kind and rounds are decided once; the scales are learned from the training rows of each
-        fold.
+        The scales are learned with the default chain: which candidate is best depends on them.
         """
+        scales = self._find_scales(self.settings, COST)
+        local = (one for one in settings if one.has_gradients and not one.as_it_is)
+        return settings + [replace(one, relevance=scales) for one in local if scales]
+
+    def try_relevance(self, outcomes: list[Outcome]) -> list[Outcome]:
+        """Try scales of features with the best group, if held-out rows gain from them."""
         able = [
             one
             for one in outcomes
@@ -138,14 +147,9 @@ class Search:
         if not able:
             return outcomes
         best = best_outcome(able, False).setting
-        (rng,) = self.rng.spawn(1)
-        found = learn_relevance(
-            self._settings_of(best, None), replace(self.training, C=best.C), self.data, rng,
-            self.workers, criteria=criteria_for(self.training),
-        )  # fmt: skip
-        if found.kind is None:
+        scales = self._find_scales(self._settings_of(best, None), best.C)
+        if scales is None:
             return outcomes
-        scales = (found.kind, found.n_rounds)
         scaled = [
             Outcome(replace(one.setting, relevance=scales))
             for one in able
@@ -153,6 +157,15 @@ class Search:
         ]
         self._evaluate(scaled, *self._last)
         return outcomes + scaled
+
+    def _find_scales(self, chain: ChainSettings, C: float) -> tuple[str, int] | None:
+        """Kind and rounds of scales, decided once; each fold learns them with the same chain."""
+        (rng,) = self.rng.spawn(1)
+        self._scaling = chain, replace(self.training, C=C)
+        found = learn_relevance(
+            *self._scaling, self.data, rng, self.workers, criteria=criteria_for(self.training)
+        )
+        return None if found.kind is None else (found.kind, found.n_rounds)
 
     def extend_costs(self, outcomes: list[Outcome]) -> list[Outcome]:
         """Try C beyond the largest and the smallest, by factors of ten, while an end is best."""
@@ -233,7 +246,7 @@ class Search:
                 rows = shared
                 if rows is None:
                     scaled = self._scale(first.scaler, data, number, train)
-                    settings = self._scaled_settings(first, scaled, train, seed, alone)
+                    settings = self._scaled_settings(first, scaled, number, train, alone)
                     rows = _FoldRows(settings, self.training, scaled, alone, seed, train)
                 rng = np.random.default_rng([seed, number])
                 return rows.evaluate(train, test, costs, self._score, alone, rng)
@@ -272,17 +285,18 @@ class Search:
         return coded
 
     def _scaled_settings(
-        self, setting: Setting, data: LabelledRows, train: np.ndarray, seed: int, workers: Workers
+        self, setting: Setting, data: LabelledRows, fold: int, train: np.ndarray, workers: Workers
     ) -> ChainSettings:
         """Settings with the scales of features that the training rows of a fold give."""
         settings = self._settings_of(setting, None)
         if setting.relevance is None:
             return settings
-        before = repeated_relevance(
-            settings, replace(self.training, C=setting.C), part_of(data, train),
-            *setting.relevance, seed, workers,
-        )  # fmt: skip
-        return replace(settings, before=before)
+        key = (data.X.shape[0], setting.scaler, fold)
+        if key not in self._maps:
+            self._maps[key] = repeated_relevance(
+                *self._scaling, part_of(data, train), *setting.relevance, fold, workers
+            )
+        return replace(settings, before=self._maps[key])
 
     def _scale(self, scaler: int, data: LabelledRows, fold: int, train: np.ndarray) -> LabelledRows:
         """All rows, transformed by a scaler that was fitted to the training rows of a fold."""
