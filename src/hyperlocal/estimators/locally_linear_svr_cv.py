@@ -49,9 +49,11 @@ class LocallyLinearSVRCV(
     relevance : {None, "auto"}, default="auto"
         "auto" also tries every candidate with scales of features, if held-out rows gain from them
         with the default chain. On by default, because the search decides on folds.
-    coding, anchors, code_on, normalize, loss, epsilon, quantiles, max_iter, tol, \
+    coding, anchors, code_on, normalize, epsilon, quantiles, max_iter, tol, \
 intercept_scaling, n_jobs, random_state
         As in :class:`LocallyLinearSVR`.
+    loss : str, default="squared"
+        As in :class:`LocallyLinearSVR`; squared, because R² is what is reported most.
     verbose : int, default=0
         1 writes progress of the search to stderr now and then, 2 every group of candidates.
 
