@@ -96,3 +96,7 @@ class Recorder:
 def interrupt():
     """Ctrl-C."""
     raise KeyboardInterrupt
+
+
+# A search that is small and quick.
+SEARCH = {"n_anchors": (1, 6), "Cs": (0.3, 3.0), "relevance": None, "random_state": 0}
