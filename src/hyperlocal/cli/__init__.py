@@ -5,7 +5,7 @@ cannot be read or nothing that could be measured; 2 for bad usage; 130 after Ctr
 reader of a pipe has closed it.
 
 A subcommand is one function that takes the parsed arguments and returns an exit code, and one that
-declares its arguments; both stand in ``COMMANDS``.
+declares its arguments; both are in ``COMMANDS``.
 """
 
 from __future__ import annotations
