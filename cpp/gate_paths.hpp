@@ -105,7 +105,8 @@ class LinesToRow {
         scores_(m_ * n_columns_),
         total_(n_columns_),
         slope_(n_columns_),
-        sums_(paths.width()) {}
+        sums_(paths.width()),
+        first_(paths.width()) {}
 
   // The references from `begin` on; lanes without one repeat the last.
   void start(Index begin) {
@@ -119,7 +120,13 @@ class LinesToRow {
   void go(Index row, const PathRule& coarse, const PathRule& fine) {
     prepare(row);
     integrate(row, coarse);
-    if (fine.size > 0 && is_rough()) integrate(row, fine);
+    bool is_rough[lanes] = {};
+    if (fine.size == 0 || !find_rough(is_rough)) return;
+    first_.swap(sums_);
+    integrate(row, fine);
+    for (std::size_t v = 0; v < sums_.size(); ++v)
+      for (int r = 0; r < lanes; ++r)
+        if (!is_rough[r]) sums_[v].value[r] = first_[v].value[r];
   }
 
   // Writes them to (references, width).
@@ -376,19 +383,21 @@ class LinesToRow {
       }
   }
 
-  // Whether a line along which the active anchors stay the same needs more nodes.
-  bool is_rough() {
-    if (std::all_of(jumps_, jumps_ + lanes, [](bool jumps) { return jumps; })) return false;
-    const bool jumps[lanes] = {jumps_[0], jumps_[1], jumps_[2], jumps_[3]};
+  // Which lines, along which the active anchors stay the same, need more nodes.
+  bool find_rough(bool* is_rough) {
+    bool stays[lanes], any = false;
+    for (int r = 0; r < lanes; ++r) any |= stays[r] = !jumps_[r];
+    if (!any) return false;
     const std::vector<Lane> found = slope_, before = totals_at(0.0), after = totals_at(1.0);
+    any = false;
     for (Index c = 0; c < n_columns_; ++c)
       for (int r = 0; r < lanes; ++r) {
         const double one = before[c].value[r], other = after[c].value[r];
         const double error = std::fabs(other - one - found[c].value[r]);
-        if (!jumps[r] && error > options_.tolerance * (std::fabs(one) + std::fabs(other)))
-          return true;
+        is_rough[r] |= stays[r] && error > options_.tolerance * (std::fabs(one) + std::fabs(other));
+        any |= is_rough[r];
       }
-    return false;
+    return any;
   }
 
   std::vector<Lane> totals_at(double t) {
@@ -409,7 +418,7 @@ class LinesToRow {
   std::vector<Lane> kept_;
   std::vector<Index> active_;
   std::vector<Lane> start_logits_, change_, logits_, gate_;
-  std::vector<Lane> start_scores_, linear_, curved_, scores_, total_, slope_, sums_;
+  std::vector<Lane> start_scores_, linear_, curved_, scores_, total_, slope_, sums_, first_;
   std::vector<double> weights_;
   Lane squares_[6], scale_, shrinkage_[2], away_[2], per_gate_, signature_;
 };

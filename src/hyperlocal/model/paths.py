@@ -96,7 +96,7 @@ def local_path_weights(
     """
     lines = _Lines(model, _Ends.of(model, X), _Ends.of(model, references), workers)
     inner = np.zeros((X.shape[0], len(references), model.n_columns, lines.rows.inner.shape[1]))
-    pulls = sum((lines.add(level, n_nodes, inner) for level in _levels(model)), np.zeros(()))
+    pulls = sum((lines.add(level, n_nodes, inner) for level in local_levels(model)), np.zeros(()))
     for number in range(len(references)):
         weights = model.feature_map.path_weights(
             inner[:, number], lines.rows.rows, lines.starts.rows[number : number + 1], workers
@@ -124,7 +124,7 @@ def local_contributions(
         return None
     lines = _Lines(model, _Ends.of(model, X), _Ends.of(model, background.rows), workers)
     out = np.zeros((X.shape[0], model.n_columns, model.n_features_in))
-    for level in _levels(model):
+    for level in local_levels(model):
         lines.contribute(level, factors, background.weights, out)
     return out
 
@@ -144,7 +144,7 @@ def _factors(model: LocalModel) -> np.ndarray | None:
     return None
 
 
-def _levels(model: LocalModel) -> list[tuple[Gate, slice]]:
+def local_levels(model: LocalModel) -> list[tuple[Gate, slice]]:
     """Gates whose weights are scaled by themselves, and the places of their anchors."""
     gates = model.gate.levels if isinstance(model.gate, LevelsGate) else [model.gate]
     ends = list(accumulate(gate.n_anchors for gate in gates))
@@ -338,10 +338,7 @@ class _Lines:
 
     def _attributes_gate(self) -> bool:
         """Whether what the gate measures distances on is linear in features that are explained."""
-        code_on = self.model.code_on
-        return self.model.feature_map.attributes_input and (
-            code_on.uses_input or isinstance(code_on.source, (InputMap, np.ndarray))
-        )
+        return self.model.feature_map.attributes_input and self.model.code_on.is_linear
 
 
 def _part(array: np.ndarray, anchors: slice) -> np.ndarray:
