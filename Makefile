@@ -78,8 +78,7 @@ benchmarks: $(VENV)/.installed-test
 # Tests under sanitizers: a build of its own of the portable module, with asserts, below build/.
 # Python itself is not instrumented: the sanitizer is preloaded, and does not look for leaks. The
 # kernels' tests and the fuzz of the bindings run under AddressSanitizer and UBSan, tests of what
-# several threads share under ThreadSanitizer (the interpreter's and BLAS' own threads are not its
-# business: tools/tsan_suppressions.txt).
+# several threads share under ThreadSanitizer; BLAS, which is not instrumented either, has one.
 SANITIZER := address,undefined
 SANITIZED = build/sanitize-$(SANITIZER)
 LIBRARIES := asan ubsan
@@ -101,7 +100,7 @@ sanitize: $(VENV)/.installed-test
 	  --config-settings=cmake.define.HYPERLOCAL_WERROR=ON \
 	  --config-settings=cmake.define.HYPERLOCAL_SANITIZE=$(SANITIZER) .
 	LD_PRELOAD="$(foreach library,$(LIBRARIES),$$($(CXX) -print-file-name=lib$(library).so))" \
-	  ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=suppressions=tools/tsan_suppressions.txt \
+	  ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=halt_on_error=1 OPENBLAS_NUM_THREADS=1 \
 	  HYPERLOCAL_FUZZ_CALLS=$(FUZZ_CALLS) HYPERLOCAL_CORE=baseline PYTHONPATH=$(SANITIZED) \
 	  $(BIN)/python -m pytest -q -n 2 -p no:cacheprovider -k "not real_index" $(KERNEL_TESTS)
 
