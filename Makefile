@@ -102,7 +102,7 @@ sanitize: $(VENV)/.installed-test
 	LD_PRELOAD="$(foreach library,$(LIBRARIES),$$($(CXX) -print-file-name=lib$(library).so))" \
 	  ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=halt_on_error=1 OPENBLAS_NUM_THREADS=1 \
 	  HYPERLOCAL_FUZZ_CALLS=$(FUZZ_CALLS) HYPERLOCAL_CORE=baseline PYTHONPATH=$(SANITIZED) \
-	  $(BIN)/python -m pytest -q -n 2 -p no:cacheprovider -k "not real_index" $(KERNEL_TESTS)
+	  $(BIN)/python -m pytest -q -n 2 -p no:cacheprovider $(KERNEL_TESTS)
 
 sanitize-threads:
 	$(MAKE) sanitize SANITIZER=thread LIBRARIES=tsan KERNEL_TESTS="$(THREAD_TESTS)"

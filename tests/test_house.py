@@ -1,4 +1,4 @@
-"""The rules of the house, read from its own source code."""
+"""The rules of the code base, read from its own source."""
 
 from __future__ import annotations
 
@@ -30,12 +30,9 @@ PUBLIC = {"_asdict", "_fields", "_make", "_replace", "_init_callback_context"}
 # Files that break a rule for now, by the name of the rule. A file that keeps it again is an error:
 # this list only becomes shorter.
 NOT_YET: dict[str, set[str]] = {
-    "length": {
-        "estimators/chain.py",
-    },
     "mirrored tests": {
-        "data/labelled.py", "data/stream.py", "estimators/chain.py",
-        "estimators/local_coder.py", "estimators/pegasos.py", "estimators/pegasos_base.py",
+        "data/labelled.py", "data/stream.py", "estimators/local_coder.py",
+        "estimators/pegasos.py", "estimators/pegasos_base.py",
         "estimators/pegasos_regressor.py", "estimators/sdca.py", "selection/candidates.py",
         "selection/outcomes.py", "selection/plan.py", "selection/search.py",
         "solvers/stored.py", "solvers/training.py",

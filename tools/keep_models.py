@@ -20,61 +20,52 @@ import joblib
 import numpy as np
 import skops.io
 
-from hyperlocal import (
-    LocallyLinearSVC,
-    LocallyLinearSVCCV,
-    LocallyLinearSVR,
-    NeighborhoodSVC,
-    SecondLookSVC,
-    SupervisedAnchorSVC,
-)
+from hyperlocal import LocallyLinearSVC, NeighborhoodSVC
 from hyperlocal.datasets import make_banana
-from hyperlocal.linear import SDCASVC, KernelPegasosSVC, PegasosRegressor, PegasosSVC
-from hyperlocal.papers import (
-    AdaptiveNeighborhoodSVC,
-    ClusteredSVC,
-    LandmarkSVC,
-    LatentLocallyLinearSVC,
-    LocalCodingSVC,
-    LocalDeepSVC,
-    ProfileSVC,
-)
-from hyperlocal.preprocessing import MEGM, LocalCoder, RelevanceScaler, TableEncoder
+from hyperlocal.export.trusted import PUBLIC_ESTIMATORS
 from hyperlocal.runtime.versions import package_version
 
 FOLDER = Path(__file__).parent.parent / "tests" / "models"
 METHODS = ("decision_function", "predict", "transform")
 N_ROWS = 40
-FEW: dict[str, Any] = {"n_anchors": 3, "n_neighbors": 2, "random_state": 0}
-ESTIMATORS: dict[str, Any] = {
-    "LocallyLinearSVC": LocallyLinearSVC(**FEW),
-    "LocallyLinearSVC-llc": LocallyLinearSVC(coding="llc", feature_map="quadratic", **FEW),
-    "LocallyLinearSVC-log": LocallyLinearSVC(loss="log", feature_map=None, **FEW),
-    "LocallyLinearSVCCV": LocallyLinearSVCCV((1, 3), Cs=(3.0,), random_state=0),
-    "LocallyLinearSVR": LocallyLinearSVR(**FEW),
-    "LocallyLinearSVR-quantiles": LocallyLinearSVR(loss="quantile", quantiles=(0.1, 0.9), **FEW),
-    "SupervisedAnchorSVC": SupervisedAnchorSVC(anchor_epochs=1, **FEW),
-    "SecondLookSVC": SecondLookSVC(
-        LocallyLinearSVC(**FEW), NeighborhoodSVC(9), low_margin=0.5, random_state=0
-    ),
-    "NeighborhoodSVC": NeighborhoodSVC(9),
-    "NeighborhoodSVC-cached": NeighborhoodSVC(9, cache_neighborhoods=True),
-    "AdaptiveNeighborhoodSVC": AdaptiveNeighborhoodSVC(random_state=0),
-    "LocalCodingSVC": LocalCodingSVC(**FEW),
-    "LandmarkSVC": LandmarkSVC(3, random_state=0),
-    "ClusteredSVC": ClusteredSVC(3, random_state=0),
-    "ProfileSVC": ProfileSVC(3, random_state=0),
-    "LocalDeepSVC": LocalDeepSVC(2, C=10.0, max_iter=2, random_state=0),
-    "LatentLocallyLinearSVC": LatentLocallyLinearSVC(3, C=10.0, max_iter=2, random_state=0),
-    "SDCASVC": SDCASVC(random_state=0),
-    "PegasosSVC": PegasosSVC(max_iter=2, tol=None, random_state=0),
-    "PegasosRegressor": PegasosRegressor(max_iter=2, tol=None, random_state=0),
-    "KernelPegasosSVC": KernelPegasosSVC(random_state=0),
-    "LocalCoder": LocalCoder(**FEW),
-    "RelevanceScaler": RelevanceScaler(random_state=0),
-    "MEGM": MEGM(max_iter=2),
-    "TableEncoder": TableEncoder(),
-}
+FEW: dict[str, Any] = {"n_anchors": 3, "n_neighbors": 2}
+# What makes the files small; after a hyphen, a second model of an estimator.
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "LocallyLinearSVC": FEW,
+    "LocallyLinearSVC-llc": {"coding": "llc", "feature_map": "quadratic", **FEW},
+    "LocallyLinearSVC-log": {"loss": "log", "feature_map": None, **FEW},
+    "LocallyLinearSVCCV": {"n_anchors": (1, 3), "Cs": (3.0,)},
+    "LocallyLinearSVR": FEW,
+    "LocallyLinearSVRCV": {"n_anchors": (1, 3), "Cs": (3.0,)},
+    "LocallyLinearSVR-quantiles": {"loss": "quantile", "quantiles": (0.1, 0.9), **FEW},
+    "SupervisedAnchorSVC": {"anchor_epochs": 1, **FEW},
+    "SecondLookSVC": {
+        "first_look": LocallyLinearSVC(**FEW, random_state=0), "second_look": NeighborhoodSVC(9),
+        "low_margin": 0.5,
+    },
+    "NeighborhoodSVC": {"n_neighbors": 9},
+    "NeighborhoodSVC-cached": {"n_neighbors": 9, "cache_neighborhoods": True},
+    "LocalCodingSVC": FEW,
+    "LandmarkSVC": {"n_anchors": 3},
+    "ClusteredSVC": {"n_anchors": 3},
+    "ProfileSVC": {"n_anchors": 3},
+    "LocalDeepSVC": {"depth": 2, "C": 10.0, "max_iter": 2},
+    "LatentLocallyLinearSVC": {"n_anchors": 3, "C": 10.0, "max_iter": 2},
+    "PegasosSVC": {"max_iter": 2, "tol": None},
+    "PegasosRegressor": {"max_iter": 2, "tol": None},
+    "LocalCoder": FEW,
+    "MEGM": {"max_iter": 2},
+}  # fmt: skip
+
+
+def make(name: str) -> Any:
+    """An estimator with a seed, if it takes one."""
+    kind = PUBLIC_ESTIMATORS[name.split("-")[0]]
+    seed = {"random_state": 0} if "random_state" in kind().get_params() else {}
+    return kind(**ARGUMENTS.get(name, {}), **seed)
+
+
+ESTIMATORS = {name: make(name) for name in dict.fromkeys([*PUBLIC_ESTIMATORS, *ARGUMENTS])}
 
 
 def fitted_models() -> tuple[np.ndarray, dict[str, Any]]:

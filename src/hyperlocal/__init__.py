@@ -11,6 +11,7 @@ from importlib.metadata import version
 from .estimators.locally_linear import LocallyLinearSVC
 from .estimators.locally_linear_cv import LocallyLinearSVCCV
 from .estimators.locally_linear_svr import LocallyLinearSVR
+from .estimators.locally_linear_svr_cv import LocallyLinearSVRCV
 from .estimators.neighborhood import NeighborhoodSVC
 from .estimators.second_look import SecondLookSVC
 from .estimators.supervised_anchors import SupervisedAnchorSVC
@@ -22,6 +23,7 @@ __all__ = [
     "LocallyLinearSVC",
     "LocallyLinearSVCCV",
     "LocallyLinearSVR",
+    "LocallyLinearSVRCV",
     "NeighborhoodSVC",
     "SecondLookSVC",
     "SupervisedAnchorSVC",

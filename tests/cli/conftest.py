@@ -37,3 +37,23 @@ def cats_model(cats_csv, tmp_path):
     path = str(tmp_path / "cats.skops")
     assert main(["fit", cats_csv, "--target", "tame", "--output", path, *QUICK]) == 0
     return path
+
+
+@pytest.fixture
+def flats_csv(tmp_path):
+    """Prices of flats by their size and town."""
+    rng = np.random.default_rng(0)
+    size, town = rng.uniform(20, 150, 300), rng.choice(["here", "there"], 300)
+    price = 3000 * size + 90_000 * (town == "here") + 10_000 * rng.normal(size=300)
+    rows = zip(size, town, price, strict=True)
+    path = tmp_path / "flats.csv"
+    path.write_text("size,town,price\n" + "".join(f"{s:.1f},{t},{p:.0f}\n" for s, t, p in rows))
+    return str(path)
+
+
+@pytest.fixture
+def flats_model(flats_csv, tmp_path):
+    path = str(tmp_path / "flats.skops")
+    command = ["fit", flats_csv, "--target", "price", "--output", path, "--calibrate", "0.3"]
+    assert main([*command, *QUICK]) == 0
+    return path

@@ -7,7 +7,7 @@ import pytest
 
 from hyperlocal.cli import COMMANDS, build_parser, main
 from hyperlocal.cli.compare import run_with
-from hyperlocal.compare import DEFAULT_METHODS, METHODS, Method
+from hyperlocal.compare import DEFAULT_METHODS, METHODS, REGRESSORS, Method
 from hyperlocal.datasets import make_banana
 
 FEW = ["--methods", "locally-linear-identity,linear-svc"]
@@ -87,17 +87,23 @@ def test_compare_named_set(tmp_path, monkeypatch, capsys):
     [
         (1, ["nothing.csv"], "no file 'nothing.csv', and unknown dataset 'nothing.csv'; known are"),
         (1, ["{csv}", "--target", "kind"], "no column 'kind'; columns are class, x, y"),
-        (1, ["{csv}"], "200 different labels, e.g. "),
-        (1, ["{csv}"], "this looks like a number to predict"),
+        (2, ["{csv}", "--metric", "auc"], "--metric: auc is not for numbers; choose one of r2, "),
+        (2, ["{csv}", "--methods", "svc"], "of regression svc (did you mean 'svr'?); known are"),
+        (2, ["no", "--task", "regression", "--metric", "auc"], "--metric: auc is not for numbers"),
+        (2, ["no", "--task", "regression", "--methods", "svc"], "(did you mean 'svr'?)"),
+        (1, ["{csv}", "--positive", "1"], "--positive: banana has numbers to predict"),
         (1, ["nothing.csv", "--target", "x"], "no file 'nothing.csv'"),
         (1, ["--report", "no/such/folder/page.html"], "no folder 'no/such/folder'"),
         (2, ["--target", "x"], "--target: digits is not a file with columns"),
         (2, ["{csv}", "--methods", "tree"], "unknown methods tree; known are: locally-linear-"),
         (2, ["{csv}", "--methods", "SVC"], "unknown methods SVC (did you mean 'svc'?)"),
         (1, ["{csv}", "--target", "clas"], "no column 'clas' (did you mean 'class'?)"),
-        (1, ["{csv}", "--target", "class", "--drop", "z"], "drop: no column 'z'; columns are x, y"),
+        (
+            1,
+            ["{csv}", "--target", "class", "--drop", "X"],
+            "drop: no column 'X' (did you mean 'x'?)",
+        ),
         (1, ["{csv}", "--target", "class", "--positive", "yes"], "no class 'yes'; they are 0, 1"),
-        (1, ["{csv}", "--target", "class", "--task", "regression"], "not predicted yet"),
         (2, ["{npz}", "--test-size", "0.5"], "--test-size: split has its own test part"),
     ],
 )
@@ -116,6 +122,24 @@ def test_errors_without_a_traceback(
     assert err.startswith("hyperlocal compare: error: ")
     assert message in err
     assert len(err.splitlines()) == 1
+
+
+def test_compare_numbers(banana_csv, tmp_path, capsys):
+    """A number to predict is announced, measured by regressors, and has its own page."""
+    page = tmp_path / "page.html"
+    few = ["--methods", "locally-linear-identity,ridge,mean", "--report", str(page)]
+    assert main(["compare", banana_csv, "--target", "y", *few]) == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines()[0].split()[:4] == ["method", "R²", "RMSE", "MAE"]
+    assert "200 different labels, e.g. " in err
+    assert "this looks like a number to predict" in err
+    text = page.read_text(encoding="utf-8")
+    for part in ("Predicted against true values", "Residuals", "Most too low", "(by R²)"):
+        assert part in text
+    assert "Always predicting the mean has R² " in text
+    assert main(["compare", banana_csv, "--target", "class", "--task", "regression", *few]) == 0
+    assert main(["compare", banana_csv, "--target", "y", "--metric", "mae", *few, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.split("\n", 5)[-1])["task"] == "regression"
 
 
 def test_interrupted_comparison(banana_csv, capsys):
@@ -147,7 +171,7 @@ def test_metric_and_notes(tmp_path, capsys):
     out, err = capsys.readouterr()
     assert "log-loss" in out.splitlines()[0]
     assert "1 row without a label was left out" in err
-    assert "x: 1 missing values filled in by" in err
+    assert "x: 1 missing value filled in by" in err
 
 
 def test_nothing_measured(capsys):
@@ -166,4 +190,4 @@ def test_help_names_every_method(capsys):
     with pytest.raises(SystemExit, match="0"):
         main(["compare", "--help"])
     words = capsys.readouterr().out.split()
-    assert set(METHODS) <= set(words)
+    assert {*METHODS, *REGRESSORS} <= set(words)

@@ -28,3 +28,17 @@ def test_explain(cats_csv, cats_model, capsys):
     lines = lines_of(capsys)
     assert lines[0].startswith("row 0, line 2: predicted ")
     assert any(line.strip().startswith("fur = ") for line in lines)
+
+
+def test_numbers(flats_model, flats_csv, capsys):
+    """Columns and the reference add up to the prediction, in the units of the target."""
+    assert main(["explain", flats_model, flats_csv, "--rows", "3"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("row 3, line 5: predicted ")
+    assert {"size", "town", "reference", "prediction"} <= set(out.split())
+    assert main(["explain", flats_model, flats_csv, "--rows", "3", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    (score,) = row["classes"]
+    assert score["class"] is None
+    total = score["intercept"] + sum(score["contributions"].values())
+    assert total == pytest.approx(row["prediction"])

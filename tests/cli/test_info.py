@@ -39,3 +39,11 @@ def test_info_of_a_model(cats_model, capsys):
     assert facts["bytes"] == os.path.getsize(cats_model)
     assert main(["info", cats_model]) == 0
     assert "classes         no, yes" in lines_of(capsys)
+
+
+def test_a_model_of_numbers(flats_model, capsys):
+    """It has no classes."""
+    assert main(["info", flats_model, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["predicts"] == "numbers"
+    assert "classes" not in facts

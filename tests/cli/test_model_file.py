@@ -11,7 +11,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from cli.models import lines_of
 from hyperlocal.cli import main, model_file
-from hyperlocal.compare import METHODS
+from hyperlocal.compare import METHODS, REGRESSORS
 from hyperlocal.compare.experiment import fit_encoder
 
 
@@ -38,21 +38,22 @@ def test_gradient_boosting_cannot_be_stored(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    "key",
+    ("target", "key"),
     [
-        key
-        for key, method in METHODS.items()
+        (target, key)
+        for target, methods in (("class", METHODS), ("y", REGRESSORS))
+        for key, method in methods.items()
         if method.package.is_installed and method.can_be_stored
     ],
 )
-def test_every_method_is_stored(key, banana_csv, tmp_path):
+def test_every_method_is_stored(target, key, banana_csv, tmp_path):
     """Every method predicts the same after it was stored, and its file holds trusted types only."""
     path = str(tmp_path / "m.skops")
-    common = [banana_csv, "--target", "class", "--jobs", "1", "--quiet", "-o", path]
+    common = [banana_csv, "--target", target, "--jobs", "1", "--quiet", "-o", path]
     assert main(["fit", *common, "--method", key]) == 0
     stored = model_file.load(path)
-    rows = stored.read(banana_csv, target="class")
-    again = METHODS[key].make(0, 1)
+    rows = stored.read(banana_csv, target=target)
+    again = (METHODS if target == "class" else REGRESSORS)[key].make(0, 1)
     pipeline = model_file.make_pipeline(fit_encoder(rows.X), again).fit(rows.X, rows.y)
     np.testing.assert_array_equal(stored.pipeline.predict(rows.X), pipeline.predict(rows.X))
 
@@ -76,7 +77,10 @@ def test_a_strange_file_is_refused(tmp_path, capsys):
         (1, ["score", "{model}", "{csv}", "--target", "age"], "is the target the right column?"),
         (1, ["explain", "{model}", "{csv}", "--rows", "90"], "no row 90; "),
         (1, ["fit", "{csv}", "-o", "no/folder/m.skops"], "no folder 'no/folder'; make it first"),
-        (1, ["fit", "{csv}", "--target", "age", "-o", "m"], "looks like a number to predict"),
+        (2, ["fit", "{csv}", "--target", "age", "-o", "m", "--method", "svc"], "of regression svc"),
+        (2, ["fit", "no", "-o", "m", "--task", "regression", "--method", "svc"], "mean 'svr'?"),
+        (2, ["fit", "{csv}", "-o", "m", "--calibrate", "0.2"], "--calibrate: is for numbers"),
+        (2, ["predict", "{model}", "{csv}", "--interval", "0.9"], "the model predicts classes"),
         (1, ["fit", "{csv}", "-o", "m", "--set", "C=-1", "--quiet"], "C must be"),
         (2, ["fit", "{csv}", "-o", "m", "--method", "tree"], "unknown methods tree"),
         (2, ["fit", "{csv}", "-o", "m", "--set", "D=1"], "has no argument D; it has C, "),

@@ -34,7 +34,7 @@ def test_numbers_out_of_range(kind, text):
 def test_unknown_methods_are_bad_usage():
     """The error lists the known methods."""
     with pytest.raises(UsageError, match="unknown methods tree; known are: locally-linear"):
-        methods_named(["svc", "tree"])
+        methods_named(["svc", "tree"], "auto")
 
 
 def test_folders_must_exist(tmp_path):

@@ -129,3 +129,40 @@ def test_labels_that_look_like_formulas(tmp_path, capsys):
         header, *lines = lines_of(capsys)
         assert not header.startswith("=")
         assert {line.split(",")[0] for line in lines} == {"-", expected}
+
+
+def test_numbers_and_intervals(flats_model, flats_csv, capsys):
+    """A number for each row; the intervals hold the true ones about as often as asked."""
+    assert main(["predict", flats_model, flats_csv]) == 0
+    numbers = [float(line) for line in lines_of(capsys)]
+    assert main(["predict", flats_model, flats_csv, "--interval", "0.9"]) == 0
+    header, *rows = lines_of(capsys)
+    assert header == "prediction,lower,upper"
+    found = np.array([[float(cell) for cell in row.split(",")] for row in rows])
+    np.testing.assert_array_equal(found[:, 0], numbers)
+    prices = np.loadtxt(flats_csv, delimiter=",", skiprows=1, usecols=2)
+    assert np.mean((found[:, 1] <= prices) & (prices <= found[:, 2])) > 0.85
+    assert main(["predict", flats_model, flats_csv, "--interval", "0.9", "--json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)["intervals"]) == {"lower", "upper"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--proba"], "--proba: the model predicts numbers; ask for --interval 0.9"),
+        (["--scores"], "--scores: the model predicts numbers"),
+        (["--proba", "--interval", "0.9"], "--interval: goes without --proba"),
+    ],
+)
+def test_what_numbers_do_not_have(options, message, flats_model, capsys):
+    """Refused before the rows are read."""
+    assert main(["predict", flats_model, "no-such-file.csv", *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_intervals_need_held_out_rows(flats_csv, tmp_path, capsys):
+    """A model that was fitted to all rows says how to fit it."""
+    model = str(tmp_path / "all.skops")
+    assert main(["fit", flats_csv, "--output", model, *QUICK]) == 0
+    assert main(["predict", model, flats_csv, "--interval", "0.9"]) == 1
+    assert "fit with --calibrate 0.2" in capsys.readouterr().err

@@ -148,6 +148,29 @@ def test_real_tables(name, tmp_path, capsys):
     assert capsys.readouterr().out.count("predicted") >= 2
 
 
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("file", "target"), [("tables/diamonds.csv.gz", "price"), ("compactiv.npz", None)]
+)
+def test_real_numbers(file, target, tmp_path, capsys):
+    """A table and a set of arrays with a number to predict go the whole way; ours beats ridge."""
+    path, model = str(Path(os.environ["HYPERLOCAL_DATA"], file)), str(tmp_path / "m.skops")
+    chosen = [] if target is None else ["--target", target]
+    few = ["--methods", "locally-linear-identity,ridge,mean", "--report", str(tmp_path / "p.html")]
+    assert main(["compare", path, *chosen, *few, "--json", "--quiet"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    ours, ridge, mean = (row["r2"] for row in result["rows"])
+    assert ours > ridge > mean
+    quick = ["--method", "locally-linear-identity", "--calibrate", "0.2"]
+    assert main(["fit", path, *chosen, *quick, "-o", model, "--quiet"]) == 0
+    assert main(["predict", model, path, "--interval", "0.9", "--quiet"]) == 0
+    assert len(lines_of(capsys)) == 1 + result["n_train"] + result["n_test"]
+    assert main(["score", model, path, "--json", "--quiet"]) == 0
+    assert 0.85 < json.loads(capsys.readouterr().out)["coverage"] < 0.95
+    assert main(["explain", model, path, "--rows", "0,3"]) == 0
+    assert capsys.readouterr().out.count("predicted") == 2
+
+
 def _left_out(result):
     """Rows that are the only one of their class, which are not compared on."""
     notes = [note for note in result["notes"] if "left out: the only one" in note]

@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 
 from hyperlocal.compare import METHODS, prepare, run
-from hyperlocal.compare.experiment import check_labels, fit_encoder, positive_class
+from hyperlocal.compare.experiment import fit_encoder
 from hyperlocal.datasets import Dataset, make_banana
 from hyperlocal.preprocessing import TableEncoder
 
@@ -68,7 +68,6 @@ def test_sparse_rows_stay_sparse(sparse_banana):
     ("X", "y", "message"),
     [
         ([[1.0], [5.0], [2.0], [3.0]], [7, 7, 7, 7], "all labels are 7"),
-        ([[1.0], [5.0], [2.0], [3.0]], [0.5, 1.5, 0.5, 1.5], "2 different labels, e.g. 1.5"),
         ([[1.0], [5.0], [2.0], [3.0]], ["a", "a", "a", "b"], "fewer than two classes have more"),
         ([[1.0], [5.0], [2.0], [3.0]], [0, 1, 0, 1], "cannot hold out 0.25"),
     ],
@@ -123,21 +122,27 @@ def test_classes_of_one_row_are_left_out():
     assert experiment.notes == ("1 row is left out: the only one of class 9",)
 
 
-def test_numbers_as_classes():
-    """Where it is asked for, every number is a class; numbers are not predicted yet."""
-    y = np.array([0.5, 1.5, 0.5])
-    assert check_labels("odd", y, "classification").tolist() == ["0.5", "1.5", "0.5"]
-    with pytest.raises(ValueError, match="this looks like a number to predict"):
-        check_labels("odd", y)
-    with pytest.raises(ValueError, match="choose a target with classes"):
-        check_labels("odd", y, "regression")
+def test_values_are_split_without_classes():
+    """Values that look like a number are predicted as such; rows without one are left out."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 2)), rng.normal(size=80)
+    y[3] = np.nan
+    experiment = prepare(Dataset("odd", X, y))
+    assert experiment.is_regression
+    assert experiment.positive is None
+    assert experiment.y_train.shape == (59,)
+    assert "values from " in experiment.summary
+    assert experiment.notes[1] == "1 row is left out: the target is not a number there"
+    assert not prepare(
+        Dataset("odd", X, np.repeat(y[4:6], 40)), task="classification"
+    ).is_regression
+    with pytest.raises(ValueError, match="--positive: odd has numbers to predict"):
+        prepare(Dataset("odd", X, y), positive="1")
 
 
-def test_positive_class():
-    """The rarer of two by default; an unknown one is refused."""
-    y = np.array([0, 0, 1])
-    assert positive_class(y, None) == 1
-    assert positive_class(y, "0") == 0
-    assert positive_class(np.array([0, 1, 2]), None) is None
-    with pytest.raises(ValueError, match="no class 'x'; they are 0, 1"):
-        positive_class(y, "x")
+def test_values_of_a_test_part():
+    """Test rows without a number are left out too."""
+    X, y = np.arange(30.0).reshape(10, 3), np.arange(10.0) / 4
+    y_test = np.array(["1", "x", "2.5"])
+    experiment = prepare(Dataset("split", X, y, X[:3], y_test))
+    assert experiment.y_test.tolist() == [1.0, 2.5]

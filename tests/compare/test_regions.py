@@ -5,14 +5,21 @@ import pandas as pd
 from sklearn.datasets import load_digits
 
 from hyperlocal.compare import METHODS, prepare, run
-from hyperlocal.compare.regions import boundary_chart, class_colors, find_plane
+from hyperlocal.compare.regions import ClassColors, ValueColors, boundary_chart, find_plane
 from hyperlocal.datasets import Dataset
 
 
 def test_every_class_has_its_color():
     """No two classes share a color, however many there are."""
     for n_classes in (2, 10, 40):
-        assert len(set(class_colors(n_classes))) == n_classes
+        assert len(set(ClassColors(np.arange(n_classes)).palette)) == n_classes
+
+
+def test_colors_of_values():
+    """From low to high; beyond the ends the colors are those of the ends."""
+    colors = ValueColors(np.linspace(0, 100, 1001))
+    assert colors.codes(np.array([-5.0, 1.0, 50.0, 99.0, 500.0])).tolist() == [0, 0, 12, 23, 23]
+    assert [label for _, label in colors.legend()] == ["1", "50", "99"]
 
 
 def test_the_two_features_that_matter():
@@ -30,7 +37,7 @@ def test_the_two_features_that_matter():
     assert 60 < axis.first < 90
     assert 110 < axis.last < 140
     assert ((plane.points >= 0) & (plane.points <= 1)).all()
-    chart = boundary_chart(0, outcome, experiment, plane, np.array([0, 1]))
+    chart = boundary_chart(0, outcome, experiment, plane, ClassColors(np.array([0, 1])))
     assert chart.count("<circle") == len(plane.shown)
 
 

@@ -57,6 +57,14 @@ def precise(**options):
     return model(tol=1e-9, max_iter=50_000, **options)
 
 
+def feed(fitted, X, y, n_batches, n_passes=1, **options):
+    """Feed rows batch by batch."""
+    for _ in range(n_passes):
+        for rows in np.array_split(np.arange(len(y)), n_batches):
+            fitted.partial_fit(X[rows], y[rows], **options)
+    return fitted
+
+
 class Recorder:
     """A scikit-learn callback that keeps a log, and acts at an epoch."""
 

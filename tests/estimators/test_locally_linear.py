@@ -5,10 +5,8 @@ import random
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.svm import LinearSVC
@@ -161,7 +159,7 @@ def test_local_weights_are_exact(feature_map, convert, normalize):
 
 @pytest.mark.parametrize("n_features", [WIDEST_QUADRATIC_INPUT + 1, 100, 2000])
 def test_local_weights_are_exact_on_principal_axes(n_features):
-    """Many features: local models on principal components still speak of the input's features."""
+    """Local models on principal components still have weights of the input features."""
     X, y = make_data(n_rows=120, n_features=n_features)
     model = LocallyLinearSVC(C=3.0, random_state=0).fit(X, y)
     n_axes = len(model.model_.feature_map.axes)
@@ -206,105 +204,6 @@ def test_predictions_do_not_depend_on_blocks(workers):
     np.testing.assert_allclose(model.decision_function(X), scores, atol=1e-12)
 
 
-# Known equals -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("solver", ["dual", "qp"])
-def test_one_anchor_is_a_linear_svm(n_classes, loss, solver):
-    """One anchor, no map, no normalisation: LIBLINEAR's weights."""
-    X, y = make_data(n_classes)
-    one = LocallyLinearSVC(
-        1, n_neighbors=1, feature_map=None, normalize=False, C=0.5, loss=loss, solver=solver,
-        tol=1e-9, max_iter=100_000, random_state=0, global_intercept=False,
-    )  # fmt: skip
-    if solver == "qp":
-        one.set_params(tol=1e-7)
-    one.fit(X, y)
-    linear = LinearSVC(loss=loss, C=0.5, dual=True, tol=1e-9, max_iter=1_000_000, random_state=0)
-    linear.fit(X, y)
-    np.testing.assert_allclose(one.coef_[0], linear.coef_, atol=1e-4)
-    np.testing.assert_allclose(one.intercept_[0], linear.intercept_, atol=1e-4)
-    np.testing.assert_array_equal(one.predict(X), linear.predict(X))
-
-
-def test_one_anchor_is_a_crammer_singer_svm():
-    """One anchor and the joint loss: LIBLINEAR's Crammer–Singer scores."""
-    X, y = make_data(3)
-    one = LocallyLinearSVC(
-        1, n_neighbors=1, feature_map=None, normalize=False, C=0.5, loss="hinge",
-        multi_class="crammer_singer", tol=1e-9, max_iter=100_000, random_state=0,
-        global_intercept=False,
-    ).fit(X, y)  # fmt: skip
-    linear = LinearSVC(multi_class="crammer_singer", C=0.5, tol=1e-9, max_iter=1_000_000)
-    linear.fit(X, y)
-    np.testing.assert_allclose(one.decision_function(X), linear.decision_function(X), atol=1e-3)
-
-
-def test_one_anchor_is_a_logistic_regression():
-    """One anchor and log loss: logistic regression on the rows and a constant feature."""
-    X, y = make_data()
-    one = LocallyLinearSVC(
-        1, n_neighbors=1, feature_map=None, normalize=False, C=0.5, loss="log", tol=1e-9,
-        max_iter=10_000, random_state=0, global_intercept=False,
-    ).fit(X, y)  # fmt: skip
-    with_constant = np.column_stack([X, np.ones(len(X))])
-    logistic = LogisticRegression(C=0.5, fit_intercept=False, tol=1e-9, max_iter=1000)
-    expected = logistic.fit(with_constant, y).predict_proba(with_constant)
-    np.testing.assert_allclose(one.predict_proba(X), expected, atol=1e-4)
-
-
-def test_hard_coding_is_one_model_per_cell():
-    """With hard codes, each cell's model is that of its own rows alone."""
-    X, y = make_data(n_rows=200)
-    options = {"feature_map": None, "tol": 1e-9, "max_iter": 10_000, "random_state": 0, **PLAIN}
-    anchors = X[[0, 50, 100]]
-    whole = LocallyLinearSVC(coding="hard", anchors=anchors, **options).fit(X, y)
-    nearest = ((X[:, None] - anchors) ** 2).sum(axis=2).argmin(axis=1)
-    for cell in range(3):
-        inside = nearest == cell
-        alone = LocallyLinearSVC(1, n_neighbors=1, **options).fit(X[inside], y[inside])
-        np.testing.assert_allclose(whole.coef_[cell], alone.coef_[0], atol=1e-4)
-
-
-def test_identity_is_another_name_of_none():
-    """``feature_map="identity"`` and ``None`` are the same."""
-    X, y = make_data()
-    first, second = (
-        LocallyLinearSVC(feature_map=feature_map, random_state=0).fit(X, y).decision_function(X)
-        for feature_map in (None, "identity")
-    )
-    np.testing.assert_array_equal(first, second)
-
-
-@pytest.mark.parametrize("feature_map", [None, "quadratic", "additive_chi2", "intersection"])
-@pytest.mark.parametrize("multi_class", ["ovr", "crammer_singer"])
-def test_sparse_rows_are_dense_rows(feature_map, multi_class):
-    """CSR and dense rows give the same model on the same anchors."""
-    X, y = make_data(3)
-    X[np.abs(X) < 0.5] = 0
-    model = LocallyLinearSVC(
-        anchors=X[:10], feature_map=feature_map, multi_class=multi_class, tol=1e-8,
-        max_iter=20_000, random_state=0,
-    )  # fmt: skip
-    dense, sparse = clone(model).fit(X, y), clone(model).fit(sp.csr_array(X), y)
-    assert sparse.beta_ == pytest.approx(dense.beta_)
-    for rows in (X, sp.csr_array(X)):
-        expected = dense.decision_function(X)
-        np.testing.assert_allclose(sparse.decision_function(rows), expected, atol=1e-5)
-        np.testing.assert_allclose(dense.decision_function(rows), expected, atol=1e-10)
-
-
-def test_wide_dense_models_take_sparse_rows():
-    """A model on principal axes scores CSR rows as dense ones."""
-    X, y = make_data(n_features=80)
-    model = LocallyLinearSVC(random_state=0).fit(X, y)
-    np.testing.assert_allclose(
-        model.decision_function(sp.csr_array(X)), model.decision_function(X), atol=1e-10
-    )
-
-
 # What it is for -----------------------------------------------------------------------------------
 
 
@@ -337,7 +236,7 @@ def test_a_transformer_as_feature_map_is_cloned():
     assert model.coef_.shape[2] == mine.fit(X).n_output_features_
 
 
-def test_codes_look_where_they_are_told():
+def test_code_on_names_what_is_coded():
     """``code_on`` columns, mask and transformer: anchors have the width of what is coded."""
     X, y = make_data()
     widths = {
@@ -412,7 +311,7 @@ def test_automatic_number_of_anchors(n_rows):
 
 
 def test_beta_sharpens_the_gate():
-    """A large ``beta`` is the nearest anchor alone; ``beta_`` tells what was used."""
+    """A large ``beta`` is the nearest anchor alone; ``beta_`` is what was used."""
     X, y = make_data()
     options = {"n_anchors": 8, "random_state": 0, "tol": 1e-8, "max_iter": 10_000, "C": 3.0}
     sharp = LocallyLinearSVC(beta=1e9, **options).fit(X, y)
@@ -420,50 +319,3 @@ def test_beta_sharpens_the_gate():
     np.testing.assert_allclose(sharp.decision_function(X), hard.decision_function(X), atol=1e-4)
     assert sharp.beta_ == 1e9
     assert LocallyLinearSVC(**options).fit(X, y).beta_ > 0
-
-
-# Relevance ----------------------------------------------------------------------------------------
-
-
-def few_of_many(n_rows=400):
-    """Classes by the sign of the product of two features of eight."""
-    X = np.random.default_rng(0).normal(size=(n_rows, 8))
-    return X, X[:, 0] * X[:, 1] > 0
-
-
-@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
-def test_relevance_inside_is_explained_in_the_features_as_given(convert):
-    """Weights times features and the intercept are the score; irrelevant features weigh less."""
-    X, y = few_of_many()
-    plain, scaled = (
-        LocallyLinearSVC(
-            8, C=10.0, feature_map="quadratic", relevance=relevance, random_state=0
-        ).fit(convert(X), y)
-        for relevance in (None, "gradient")
-    )
-    assert plain.relevance_ is None
-    assert scaled.relevance_.shape in ((8,), (8, 8))
-    coef, intercept = scaled.local_coef(convert(X)), scaled.local_intercept(convert(X))
-    sums = np.einsum("ni,ni->n", coef[:, 0], X) + intercept[:, 0]
-    np.testing.assert_allclose(sums, scaled.decision_function(convert(X)), atol=1e-9)
-    share = [
-        np.abs(one.local_coef(convert(X))[:, 0, 2:]).mean()
-        / np.abs(one.local_coef(convert(X))).mean()
-        for one in (plain, scaled)
-    ]
-    assert share[1] < share[0]
-
-
-def test_relevance_in_streams_and_with_an_automatic_cost():
-    """Both take the scales that ``fit`` with a number for C finds useful."""
-    X, y = few_of_many()
-    model = LocallyLinearSVC(relevance="auto", random_state=0).fit(X, y)
-    assert model.relevance_ is not None
-    stream = LocallyLinearSVC(relevance="auto", random_state=0).fit_stream([(X, y)])
-    np.testing.assert_array_equal(stream.relevance_, model.relevance_)
-
-
-def test_an_unknown_relevance_is_refused():
-    """The error names the argument."""
-    with pytest.raises(ValueError, match="relevance"):
-        LocallyLinearSVC(relevance="trees").fit(*few_of_many(50))

@@ -204,9 +204,9 @@ def test_a_first_look_without_weights_is_named():
     piped = SecondLookSVC(make_pipeline(PCA(2), unweighted))
     assert piped.fit(X, y).score(X, y) > 0.8
     with pytest.raises(ValueError, match=r"the last step of first_look, LinearDisc.* takes no s"):
-        piped.fit(X, y, np.ones(len(X)))
+        piped.fit(X, y, np.full(len(X), 2.0))
     with pytest.raises(ValueError, match=r"first_look, LinearDisc.* takes no sample_weight"):
-        SecondLookSVC(unweighted, class_weight="balanced").fit(X, y)
+        SecondLookSVC(unweighted, class_weight={0: 2.0}).fit(X, y)
 
 
 def test_the_seed_reaches_the_first_look():

@@ -7,25 +7,25 @@ from hyperlocal import (
     LocallyLinearSVC,
     LocallyLinearSVCCV,
     LocallyLinearSVR,
+    LocallyLinearSVRCV,
     NeighborhoodSVC,
     SecondLookSVC,
     SupervisedAnchorSVC,
-)
+)  # fmt: skip
+from hyperlocal.export.trusted import PUBLIC_ESTIMATORS
 from hyperlocal.linear import SDCASVC, KernelPegasosSVC, PegasosRegressor, PegasosSVC
 from hyperlocal.maps.additive import AdditiveKernelMap
 from hyperlocal.papers import (
     AdaptiveNeighborhoodSVC,
-    ClusteredSVC,
     LandmarkSVC,
     LatentLocallyLinearSVC,
     LocalCodingSVC,
     LocalDeepSVC,
     ProfileSVC,
-)
+)  # fmt: skip
 from hyperlocal.preprocessing import MEGM, LocalCoder, RelevanceScaler, TableEncoder
 
-ESTIMATORS = [
-    LocallyLinearSVC(),
+OPTIONS = [
     LocallyLinearSVC(feature_map=None),
     LocallyLinearSVC(feature_map="nystroem"),
     LocallyLinearSVC(loss="log"),
@@ -34,12 +34,10 @@ ESTIMATORS = [
     LocallyLinearSVC(solver="sgd"),
     LocallyLinearSVC(coding="lcc", warm_start=True),
     LocallyLinearSVC(coding="hard", anchors="random", class_weight="balanced"),
-    LocallyLinearSVR(),
     LocallyLinearSVR(loss="squared_epsilon_insensitive", feature_map=None, warm_start=True),
     LocallyLinearSVR(loss="epsilon_insensitive", max_iter=5000),
     LocallyLinearSVR(loss="huber", solver="sgd"),
     LocallyLinearSVR(loss="quantile", max_iter=5000),
-    LocalCodingSVC(),
     LocalCodingSVC(loss="log", solver="sgd"),
     SupervisedAnchorSVC(anchor_epochs=2, tol=0.01),
     SupervisedAnchorSVC(anchor_epochs=1, solver="sgd", tol=0.01),
@@ -47,41 +45,26 @@ ESTIMATORS = [
     SupervisedAnchorSVC(
         anchor_epochs=1, multi_class="crammer_singer", keep_if_better=False, tol=0.05
     ),
-    NeighborhoodSVC(),
     NeighborhoodSVC([3, 6], kernel="linear", gamma=1.0),
     NeighborhoodSVC(cache_neighborhoods=True),
     NeighborhoodSVC(kernel="poly"),
-    AdaptiveNeighborhoodSVC(),
     AdaptiveNeighborhoodSVC(metric="dann"),
-    SecondLookSVC(),
     SecondLookSVC(second_look=AdaptiveNeighborhoodSVC(metric="dann"), low_margin=1.0),
+    LocallyLinearSVRCV(n_anchors=(2, 8), Cs=(0.3, 3.0)),
     LocallyLinearSVCCV(n_anchors=(2, 8), Cs=(0.3, 3.0)),
+    LocallyLinearSVRCV(n_anchors=(2, 8), Cs=(0.3, 3.0)),
     RelevanceScaler(method="trees", n_estimators=5, random_state=0),
     RelevanceScaler(random_state=0),
-    TableEncoder(),
     TableEncoder(sparse_output=True),
-    MEGM(),
     MEGM(n_neighbors=5),
-    LocalDeepSVC(),
     LocalDeepSVC(2, C=10.0, share_tree=True, class_weight="balanced"),
-    LatentLocallyLinearSVC(),
     LatentLocallyLinearSVC(8, p=3.0, C=100.0),
-    LocalCoder(),
     LocalCoder(coding="lle", sparse_output=False),
-    LandmarkSVC(),
     LandmarkSVC(
-        coding="soft",
-        n_stages=2,
-        smoothing=0.1,
-        projection="rbf",
-        loss="squared_hinge",
-        tol=0.01,
+        coding="soft", n_stages=2, smoothing=0.1, projection="rbf", loss="squared_hinge", tol=0.01
     ),
     LandmarkSVC(kernel="rbf"),
-    ClusteredSVC(),
-    ProfileSVC(),
     ProfileSVC(kernel="rbf"),
-    AdditiveKernelMap(),
     AdditiveKernelMap("intersection", n_steps=3),
 ]
 
@@ -97,6 +80,13 @@ SLOW_ON_LARGE_ROWS = [
     KernelPegasosSVC(kernel="poly", average=False, max_iter=5),
     KernelPegasosSVC(kernel="precomputed", max_iter=10),
 ]
+
+# All public estimators with their defaults, but for those that are slow with them.
+OTHERS = {type(estimator) for estimator in SLOW_ON_LARGE_ROWS} | {
+    LocallyLinearSVCCV, LocallyLinearSVRCV, SupervisedAnchorSVC, RelevanceScaler,
+}  # fmt: skip
+DEFAULTS = [kind() for kind in PUBLIC_ESTIMATORS.values() if kind not in OTHERS]
+ESTIMATORS = [*DEFAULTS, AdditiveKernelMap(), *OPTIONS]
 
 
 @parametrize_with_checks(ESTIMATORS)

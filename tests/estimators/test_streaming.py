@@ -12,7 +12,8 @@ import scipy.sparse as sp
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 
-from hyperlocal import LocallyLinearSVC
+from hyperlocal import LocallyLinearSVC, LocallyLinearSVR
+from hyperlocal.data.stream import StoredRows
 from hyperlocal.estimators.streaming import fit_to_stream
 from hyperlocal.model.local_model import ChainSettings
 from hyperlocal.papers import LocalCodingSVC
@@ -102,7 +103,13 @@ def test_a_sample_places_the_gate(workers):
     X, y = make_data(n_rows=4_000)
     training = Training(3.0, "squared_hinge")
     part = fit_to_stream(
-        model(), ChainSettings(n_neighbors=4), as_given, training, cut(X, y), None, sample_rows=500
+        model(),
+        ChainSettings(n_neighbors=4),
+        as_given,
+        training,
+        cut(X, y),
+        StoredRows,
+        sample_rows=500,
     )
     assert part.chain.n_anchors == round(np.sqrt(4_000) / 4)
     scores = part.chain.trained(part.result.weights).scores(X, workers)
@@ -271,3 +278,62 @@ def test_memory_is_limited(tmp_path):
         [sys.executable, "-c", MEASURE, *typed], capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stderr
+
+
+# Values ------------------------------------------------------------------------------------------
+
+
+def values_of(X):
+    return 1e4 + 50 * np.sin(2 * X[:, 0]) + X[:, 1] ** 2
+
+
+@pytest.mark.parametrize("storage", ["dense", "csr"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"loss": "squared"},
+        {"loss": "epsilon_insensitive"},
+        {"loss": "huber", "feature_map": "quadratic"},
+        {"loss": "quantile", "quantiles": (0.1, 0.9)},
+    ],
+    ids=lambda options: options["loss"],
+)
+def test_regression_of_fit(options, storage):
+    """A stream of values, sorted even, gives fit's scale, gate and objective."""
+    X, _ = make_data(n_rows=1_500)
+    y = values_of(X)
+    rows = sp.csr_array(X) if storage == "csr" else X
+    weights = np.random.default_rng(0).uniform(0.5, 2, len(y))
+    settings = {"n_anchors": 8, "C": 1.0, "feature_map": None, "random_state": 0} | options
+    whole = LocallyLinearSVR(**settings).fit(rows, y, weights)
+    order = np.argsort(y)
+    blocks = cut(rows[order], y[order], weights[order])
+    part = LocallyLinearSVR(**settings).fit_stream(blocks, block_rows=400)
+    assert part.target_scale_.center == pytest.approx(whole.target_scale_.center, rel=1e-12)
+    assert part.target_scale_.scale == pytest.approx(whole.target_scale_.scale, rel=1e-12)
+    np.testing.assert_allclose(part.anchors_, whole.anchors_, rtol=1e-12)
+    assert part.objective_ == pytest.approx(whole.objective_, rel=2e-3)
+    assert 0 <= part.duality_gap_ <= part.tol * part.objective_
+
+
+def test_several_targets_and_any_blocks():
+    """Several targets are streamed together; sizes of blocks and threads do not change the bits."""
+    X, _ = make_data(n_rows=1_500)
+    both = np.column_stack([values_of(X), X[:, 2]])
+    models = [
+        LocallyLinearSVR(8, C=1.0, n_jobs=n_jobs, random_state=0).fit_stream(
+            cut(X, both, size=size), block_rows=400
+        )
+        for size, n_jobs in [(1_500, 1), (271, 2)]
+    ]
+    assert models[0].predict(X).shape == (1_500, 2)
+    np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
+    with pytest.raises(ValueError, match=r"block 1 .*shape"):
+        models[0].fit_stream([(X, both), (X, both[:, :1])])
+
+
+def test_constant_values_are_streamed():
+    """Values that do not vary are predicted as they are."""
+    X, _ = make_data(n_rows=300)
+    model = LocallyLinearSVR(8, C=1.0, random_state=0).fit_stream([(X, np.full(300, 7.5))])
+    np.testing.assert_allclose(model.predict(X), 7.5)

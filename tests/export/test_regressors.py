@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from export.compiled import Compiled
-from hyperlocal import LocallyLinearSVR
+from hyperlocal import LocallyLinearSVR, LocallyLinearSVRCV
 from hyperlocal.export import numpy_predict, to_c, to_numpy, to_onnx
 from hyperlocal.export.plain import NotPlain
 from hyperlocal.linear import PegasosRegressor
@@ -22,6 +22,7 @@ REGRESSORS = {
     "no intercept": make(global_intercept=False, feature_map=None),
     "scaled": make_pipeline(StandardScaler(), make(loss="huber")),
     "relevance": make(relevance="gradient"),
+    "chosen": LocallyLinearSVRCV((1, 4), scalers=(StandardScaler(),), Cs=(1.0,), random_state=0),
     "linear": PegasosRegressor(max_iter=5, tol=None, random_state=0),
     "two targets": make(loss="squared_epsilon_insensitive"),
     "quantiles": make(loss="quantile", quantiles=[0.1, 0.5, 0.9], max_iter=5000),

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, OneClassSVM
 
 from estimators.data import make_data
@@ -40,11 +42,14 @@ def test_scores_of_several_classes_are_sums_of_pairs():
         np.testing.assert_allclose(foreign_model(model).scores(X, workers), expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("model", [SVR(), Ridge()], ids=str)
+SCALED = TransformedTargetRegressor(SVR(), transformer=StandardScaler())
+
+
+@pytest.mark.parametrize("model", [SVR(), Ridge(), SCALED], ids=str)
 def test_regressors(model):
     """The sum is the prediction."""
     X, _ = make_data()
-    model.fit(X, X[:, 0] + X[:, 1] ** 2)
+    model.fit(X, 3 * X[:, 0] + X[:, 1] ** 2)
     with Workers(1) as workers:
         scores = foreign_model(model).scores(X, workers)
     np.testing.assert_allclose(scores[:, 0], model.predict(X), atol=1e-9)

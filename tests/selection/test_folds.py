@@ -3,14 +3,24 @@
 import numpy as np
 import pytest
 
+from hyperlocal.data.labelled import LabelledRows
 from hyperlocal.selection.folds import default_folds, group_folds
 
 
+def rows_of(target, is_numeric=False):
+    X = np.zeros((len(target), 1))
+    return LabelledRows(
+        X, np.array(target), np.unique(target), np.ones(len(target)), is_numeric=is_numeric
+    )
+
+
 def test_classes_of_one_row_have_no_folds():
-    """Stratified folds need a class of two rows."""
+    """Stratified folds need a class of two rows; folds of values have two rows each."""
     rng = np.random.default_rng(0)
-    assert default_folds(np.array([0, 1, 2]), None, rng) is None
-    assert default_folds(np.array([0, 0, 1, 1]), None, rng).get_n_splits() == 2
+    assert default_folds(rows_of([0, 1, 2]), None, rng) is None
+    assert default_folds(rows_of([0, 0, 1, 1]), None, rng).get_n_splits() == 2
+    assert default_folds(rows_of(range(6), is_numeric=True), None, rng).get_n_splits() == 3
+    assert default_folds(rows_of([0, 1, 2], is_numeric=True), None, rng) is None
 
 
 def test_no_group_is_divided():

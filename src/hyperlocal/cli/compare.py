@@ -1,4 +1,4 @@
-"""``hyperlocal compare``: classifiers side by side on one data set."""
+"""``hyperlocal compare``: classifiers or regressors side by side on one data set."""
 
 from __future__ import annotations
 
@@ -9,19 +9,11 @@ from dataclasses import asdict
 
 from sklearn.datasets import load_digits
 
-from ..compare import (
-    DEFAULT_METHODS,
-    Experiment,
-    Method,
-    Outcome,
-    format_table,
-    prepare,
-    run,
-    write_page,
-)
+from ..compare import Experiment, Method, Outcome, format_table, prepare, run, write_page
 from ..compare.experiment import DEFAULT_TEST_SIZE
-from ..compare.methods import OTHER_METHODS
-from ..compare.metrics import METRICS
+from ..compare.methods import default_methods, methods_of
+from ..compare.metrics import METRICS, metrics_of
+from ..compare.targets import CLASSIFICATION, REGRESSION
 from ..datasets import Dataset, load_dataset, read_table
 from .options import (
     FORMATS,
@@ -67,16 +59,15 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--methods",
         type=comma_separated,
         metavar="LIST",
-        help="keys of methods, separated by commas (default: the first group below, without those "
-        "that are expected to take more than a minute)",
+        help="keys of methods, separated by commas (default: the first lines of each list below, "
+        "without those that are expected to take more than a minute)",
     )
     parser.add_argument(
         "--metric",
         type=one_of([name.replace("_", "-") for name in METRICS]),
-        default="accuracy",
         metavar="NAME",
         help="what is shown and drawn: accuracy (the default), balanced-accuracy, auc, "
-        "average-precision or log-loss",
+        "average-precision or log-loss; of numbers: r2 (the default), rmse or mae",
     )
     file_argument(
         parser,
@@ -86,15 +77,28 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_output_switches(parser)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = f"methods:\n{_listed(DEFAULT_METHODS)}\n\n{_listed(OTHER_METHODS)}"
+    parser.epilog = "\n\n".join(
+        f"{what}:\n{_listed(task)}"
+        for task, what in ((CLASSIFICATION, "methods"), (REGRESSION, "methods for numbers"))
+    )
 
 
-def _listed(methods: Sequence[Method]) -> str:
-    return "\n".join(f"  {method.key:24}{method.label}" for method in methods)
+def _listed(task: str) -> str:
+    asked_for = set(methods_of(task).values()) - set(default_methods(task))
+    return "\n".join(
+        f"  {method.key:24}{method.label}{' (if named)' if method in asked_for else ''}"
+        for method in methods_of(task).values()
+    )
 
 
-def run_with(arguments: argparse.Namespace, methods: Sequence[Method], *, force: bool) -> int:
+def run_with(
+    arguments: argparse.Namespace, methods: Sequence[Method] | None = None, *, force: bool = False
+) -> int:
     """Compare these methods; with ``force``, those too that would be slow."""
+    if arguments.methods is not None:
+        methods_named(arguments.methods, arguments.task)  # errors come before the file is read
+    if arguments.task != "auto":
+        _metric(arguments, arguments.task)
     if arguments.report is not None:
         check_folder("--report", os.path.dirname(arguments.report))
     encoder = encoder_of(arguments)
@@ -110,6 +114,11 @@ def run_with(arguments: argparse.Namespace, methods: Sequence[Method], *, force:
         task=arguments.task,
         positive=arguments.positive,
     )
+    metric = _metric(arguments, experiment.task)
+    if arguments.methods is not None:
+        methods, force = methods_named(arguments.methods, experiment.task), True
+    elif methods is None:
+        methods = default_methods(experiment.task)
     say(experiment.summary, quiet=quiet)
     print_notes(experiment.notes, quiet=quiet)
     outcomes: list[Outcome] = []
@@ -123,21 +132,33 @@ def run_with(arguments: argparse.Namespace, methods: Sequence[Method], *, force:
                 )
     except KeyboardInterrupt:
         interrupted = True
-    _show(arguments, experiment, outcomes)
+    _show(arguments, experiment, outcomes, metric)
     if interrupted:
         raise KeyboardInterrupt
-    return 0 if any(outcome.row.accuracy is not None for outcome in outcomes) else 1
+    return 0 if any(outcome.row.is_measured for outcome in outcomes) else 1
+
+
+def _metric(arguments: argparse.Namespace, task: str) -> str:
+    """The metric that was asked for, or the default of the task."""
+    known = metrics_of(task)
+    metric = (arguments.metric or known[0]).replace("-", "_")
+    if metric not in known:
+        names = ", ".join(name.replace("_", "-") for name in known)
+        what = "numbers" if task == REGRESSION else "classes"
+        raise UsageError(f"--metric: {arguments.metric} is not for {what}; choose one of {names}")
+    return str(metric)
 
 
 def _show(
-    arguments: argparse.Namespace, experiment: Experiment, outcomes: Sequence[Outcome]
+    arguments: argparse.Namespace, experiment: Experiment, outcomes: Sequence[Outcome], metric: str
 ) -> None:
-    metric = arguments.metric.replace("-", "_")
+    shown = metrics_of(REGRESSION) if experiment.is_regression else ["accuracy", metric]
     rows = [outcome.row for outcome in outcomes]
     if arguments.json:
         print_json(
             {
                 "data": experiment.name,
+                "task": experiment.task,
                 "n_train": experiment.X_train.shape[0],
                 "n_test": experiment.X_test.shape[0],
                 "n_features": experiment.X_train.shape[1],
@@ -147,18 +168,12 @@ def _show(
             }
         )
     elif rows:
-        print(format_table(rows, list(dict.fromkeys(["accuracy", metric]))))
+        print(format_table(rows, list(dict.fromkeys(shown))))
     if arguments.report is not None and rows:
         with steps(1, quiet=arguments.quiet, verb="drawing") as begin:
             begin(arguments.report)
             write_page(arguments.report, experiment, outcomes, seed=arguments.seed, metric=metric)
         say(f"wrote {arguments.report}", quiet=arguments.quiet)
-
-
-def _run(arguments: argparse.Namespace) -> int:
-    if arguments.methods is None:
-        return run_with(arguments, DEFAULT_METHODS, force=False)
-    return run_with(arguments, methods_named(arguments.methods), force=True)
 
 
 def load(source: str | None, target: str | None) -> Dataset:
@@ -184,7 +199,7 @@ def _benchmark(name: str) -> Dataset:
 
 
 COMMAND = Command(
-    "fit local SVMs and other classifiers to the same rows, print a table, write a page",
+    "fit local SVMs and other methods to the same rows, print a table, write a page",
     _add_arguments,
-    _run,
+    run_with,
 )

@@ -63,8 +63,9 @@ def _run(arguments: argparse.Namespace) -> int:
 def _as_dict(number: int, row: RowExplanation) -> dict[str, Any]:
     explanation = row.explanation
     names = [str(name) for name in explanation.feature_names]
+    classes = explanation.classes
     columns = zip(
-        explanation.classes.tolist(),
+        [None] * len(explanation.scores) if classes is None else classes.tolist(),
         explanation.scores.tolist(),
         explanation.intercepts.tolist(),
         explanation.contributions.tolist(),

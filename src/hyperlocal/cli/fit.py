@@ -12,11 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from ..compare import METHODS, Method
-from ..compare.experiment import check_labels, fit_encoder, positive_class
+from ..compare import Method
+from ..compare.experiment import fit_encoder
+from ..compare.methods import methods_of
 from ..compare.run import is_too_large_to_be_dense, rows_for
+from ..compare.targets import CLASSIFICATION, REGRESSION, find_target, positive_class
 from ..datasets import RawRows, RowStream, is_sparse, read_raw, stream
 from ..datasets.streams import TableStream
 from ..datasets.tables import close_to
@@ -35,6 +38,7 @@ from .options import (
     check_stream_switches,
     encoder_of,
     file_argument,
+    fraction,
     methods_named,
     print_json,
     print_notes,
@@ -70,6 +74,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="an argument of the method, e.g. --set C=10; may be repeated",
     )
     add_table_options(parser)
+    parser.add_argument(
+        "--calibrate",
+        type=fraction,
+        metavar="F",
+        help="of numbers to predict: part of the rows to hold out for the intervals of "
+        "predict --interval, e.g. 0.2",
+    )
     add_stream_switches(
         parser, "read the file in blocks and train from disk, for data larger than memory"
     )
@@ -101,8 +112,7 @@ class Task:
 def _run(arguments: argparse.Namespace) -> int:
     check_folder("--output", os.path.dirname(arguments.output))
     check_stream_switches(arguments)
-    if arguments.method is not None:
-        _method_and_model(arguments, arguments.method)  # errors come before the file is read
+    _check_before_reading(arguments)
     task = _task_of_stream(arguments) if arguments.stream else _task(arguments)
     method, about = task.method, task.about
     size = f"{about.n_rows:,} rows, {about.n_columns:,} columns, {task.kind}"
@@ -116,6 +126,7 @@ def _run(arguments: argparse.Namespace) -> int:
             {
                 "model": arguments.output,
                 "method": method.key,
+                "task": about.task,
                 "data": about.data,
                 "n_rows": about.n_rows,
                 "n_columns": about.n_columns,
@@ -129,28 +140,77 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _check_before_reading(arguments: argparse.Namespace) -> None:
+    """Raise for choices that cannot work, whatever the file holds."""
+    if arguments.calibrate is not None and arguments.stream:
+        raise UsageError("--calibrate: needs all rows at once; leave out --stream")
+    if arguments.calibrate is not None and arguments.task == CLASSIFICATION:
+        raise UsageError("--calibrate: is for numbers to predict, not for classes")
+    if arguments.method is None:
+        return
+    tasks = [arguments.task] if arguments.task != "auto" else [CLASSIFICATION, REGRESSION]
+    known = [task for task in tasks if arguments.method in methods_of(task)]
+    errors = []
+    for task in known:
+        try:
+            _method_and_model(arguments, arguments.method, task)
+        except UsageError as error:
+            errors.append(error)
+    if not known:
+        methods_named([arguments.method], arguments.task)
+    elif len(errors) == len(known):
+        raise errors[0]
+
+
 def _task(arguments: argparse.Namespace) -> Task:
     """Fit to all rows at once."""
     rows = read_raw(arguments.data, target=arguments.target)
-    y = check_labels(rows.name, _labels(arguments, rows), arguments.task)
-    positive = positive_class(y, arguments.positive)
-    method, model = _method_and_model(arguments, _default_method(rows))
-    if method.needs_dense and is_too_large_to_be_dense(rows.X):
+    target = find_target(rows.name, _labels(arguments, rows), arguments.task)
+    X, y = target.with_rows(rows.X)
+    positive = None
+    if target.task == CLASSIFICATION:
+        positive = positive_class(y, arguments.positive)
+    elif arguments.positive is not None:
+        raise UsageError(f"--positive: {rows.name} has numbers to predict, not classes")
+    method, model = _method_and_model(arguments, _default_method(rows), target.task)
+    if method.needs_dense and is_too_large_to_be_dense(X):
         raise ValueError(
             f"--method: {method.key} needs dense rows, and these are too many to be made "
             f"dense; choose another, e.g. {DEFAULT_METHOD_FOR_SPARSE_ROWS}"
         )
-    X = rows_for(rows.X, method.needs_dense)
+    X = rows_for(X, method.needs_dense)
     encoder = fit_encoder(X, encoder_of(arguments))
-    notes = [*rows.notes, *getattr(encoder, "notes_", ())]
+    notes = [*target.notes, *rows.notes, *getattr(encoder, "notes_", ())]
     about = about_rows(rows, method.key, method.needs_dense, X.shape[0], notes)
     return Task(
         method,
         make_pipeline(encoder, model),
-        replace(about, positive=None if positive is None else str(positive)),
-        f"{len(np.unique(y))} classes",
-        lambda: model.fit(encoder.transform(X), y),
+        replace(about, task=target.task, positive=None if positive is None else str(positive)),
+        target.summary,
+        _fitting(arguments, target.task, encoder, model, X, y),
     )
+
+
+def _fitting(
+    arguments: argparse.Namespace, task: str, encoder: Any, model: Any, X: Any, y: np.ndarray
+) -> Callable[[], Any]:
+    """How to fit the model, to all rows or, with ``--calibrate``, to a part of them."""
+    if arguments.calibrate is None:
+        return lambda: model.fit(encoder.transform(X), y)
+    if task == CLASSIFICATION:
+        raise UsageError("--calibrate: is for numbers to predict, not for classes")
+    if not hasattr(model, "calibrate"):
+        raise UsageError(
+            f"--calibrate: {type(model).__name__} has no intervals; choose {DEFAULT_METHOD}"
+        )
+
+    def fit_and_calibrate() -> Any:
+        parts = train_test_split(
+            encoder.transform(X), y, test_size=arguments.calibrate, random_state=arguments.seed
+        )
+        return model.fit(parts[0], parts[2]).calibrate(parts[1], parts[3])
+
+    return fit_and_calibrate
 
 
 def _task_of_stream(arguments: argparse.Namespace) -> Task:
@@ -158,25 +218,23 @@ def _task_of_stream(arguments: argparse.Namespace) -> Task:
     encoder = encoder_of(arguments) or TableEncoder()
     rows = stream(arguments.data, arguments.target, encoder=encoder, cache=arguments.folder)
     head = next(rows.raw_blocks())
-    if arguments.task == "auto" and _labels(arguments, head).dtype.kind == "f":
-        check_labels(rows.name, _labels(arguments, head))
-    method, model = _method_and_model(arguments, _default_method(head))
+    target = find_target(rows.name, _labels(arguments, head), arguments.task)
+    method, model = _method_and_model(arguments, _default_method(head), target.task)
     if not hasattr(model, "fit_stream"):
-        able = [key for key, one in METHODS.items() if _can_stream(one)]
-        raise UsageError(
-            f"--stream: {method.key} needs all rows at once; choose {' or '.join(able)}"
-        )
+        able = [key for key, one in methods_of(target.task).items() if _can_stream(one)]
+        remedy = f"choose {' or '.join(able)}" if able else "leave out --stream"
+        raise UsageError(f"--stream: {method.key} needs all rows at once; {remedy}")
     if isinstance(rows, TableStream):
         pipeline, blocks = make_pipeline(rows.fitted_encoder, model), iter(rows)
     else:
         pipeline = make_pipeline(_fitted_scaler(rows, head), model)
         blocks = ((pipeline[0].transform(block.X), block.y) for block in rows.raw_blocks())
-    notes = [*rows.notes, *getattr(pipeline[0], "notes_", ())]
+    notes = [*target.notes, *rows.notes, *getattr(pipeline[0], "notes_", ())]
     about = about_rows(head, method.key, method.needs_dense, rows.n_rows, notes)
     return Task(
         method,
         pipeline,
-        about,
+        replace(about, task=target.task),
         "read in blocks",
         lambda: model.fit_stream(blocks, folder=arguments.folder),
     )
@@ -203,15 +261,15 @@ def _default_method(rows: RawRows) -> str:
     return DEFAULT_METHOD_FOR_SPARSE_ROWS if is_sparse(rows.X) else DEFAULT_METHOD
 
 
-def _method_and_model(arguments: argparse.Namespace, default: str) -> tuple[Method, Any]:
+def _method_and_model(arguments: argparse.Namespace, default: str, task: str) -> tuple[Method, Any]:
     """The chosen method, or the default for such rows, with the chosen settings."""
-    (method,) = methods_named([arguments.method or default])
+    (method,) = methods_named([arguments.method or default], task)
     if not method.package.is_installed:
         raise UsageError(f"--method: {method.key} needs {method.package.name}; pip install it")
     if not method.can_be_stored:
         raise UsageError(
             f"--method: {method.key} cannot be stored: a model file may hold nothing that runs "
-            "code, and its trees are not known to be such; choose another method"
+            "code, and its parts are not known to be such; choose another method"
         )
     model, settings = method.make(arguments.seed, arguments.jobs), dict(arguments.set)
     unknown = sorted(set(settings) - set(model.get_params()))

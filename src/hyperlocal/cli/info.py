@@ -40,7 +40,8 @@ def _model_facts(path: str) -> dict[str, Any]:
     facts = {
         "method": about.method,
         "estimator": type(model).__name__,
-        "classes": stored.pipeline.classes_.tolist(),
+        "predicts": "numbers" if stored.is_regression else "classes",
+        "classes": None if stored.is_regression else stored.pipeline.classes_.tolist(),
         "target": about.target,
         "columns": about.n_columns,
         "features": len(stored.feature_names),

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from ..compare.targets import CLASSIFICATION, REGRESSION
 from ..datasets import RawRows, is_sparse, read_raw, stream
 from ..datasets.dataset import take_rows
 from ..estimators.table_encoder import TableEncoder
@@ -46,6 +47,7 @@ class About:
     needs_dense: bool = False  #: whether sparse rows must be made dense for it
     notes: list[str] = field(default_factory=list)  #: what was dropped, filled in or pooled
     positive: str | None = None  #: the positive one of two classes, as text
+    task: str = CLASSIFICATION  #: or "regression": whether it predicts classes or numbers
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,13 @@ class StoredModel:
 
     @property
     def model(self) -> Any:
-        """The classifier at the end of the pipeline."""
+        """The estimator at the end of the pipeline."""
         return self.pipeline[-1]
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether it predicts numbers, rather than classes."""
+        return self.about.task == REGRESSION
 
     @property
     def encoder(self) -> Any:
@@ -107,6 +114,15 @@ class StoredModel:
         if hasattr(self.encoder, "feature_names_in_") and isinstance(X, np.ndarray):
             X = as_table(X, self._columns)
         return replace(rows, X=X)
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether it was fitted with rows held out for intervals."""
+        return hasattr(self.model, "conformal_")
+
+    def intervals(self, coverage: float) -> Callable[[Any], np.ndarray]:
+        """From rows to the ends of intervals that hold the value with this probability."""
+        return lambda X: self.model.predict_interval(self.encoder.transform(X), coverage)
 
     def blocks(self, X: Any) -> Iterator[Any]:
         """The rows in pieces of bounded size, as the pipeline takes them."""

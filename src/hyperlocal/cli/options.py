@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..compare import Method, pick_methods
-from ..compare.experiment import TASKS
+from ..compare import METHODS, REGRESSORS, Method, pick_methods
+from ..compare.methods import methods_of
+from ..compare.targets import TASKS
 from ..datasets.tables import close_to
 from ..estimators.table_encoder import TableEncoder
 
@@ -33,7 +34,7 @@ class Command:
 
 FORMATS = "CSV, LIBSVM, npz or parquet file, or - for standard input"
 NOTES_SHOWN = 12
-TARGET_HELP = "label column of a table, by name or by number from 0"
+TARGET_HELP = "column of a table to predict, by name or by number from 0"
 
 
 def add_model_and_data(parser: argparse.ArgumentParser, *, target_help: str | None) -> None:
@@ -72,8 +73,8 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
         type=one_of(TASKS),
         default="auto",
         metavar="TASK",
-        help="auto (the default) refuses labels that look like a number to predict; "
-        "classification takes every number as a class",
+        help="classification takes every label as a class, regression as a number to predict; "
+        "auto (the default) says which of them labels look like",
     )
 
 
@@ -157,17 +158,22 @@ def check_folder(option: str, folder: str) -> None:
         raise ValueError(f"{option}: {folder or '.'} cannot be written to; give another folder")
 
 
-def methods_named(keys: Iterable[str]) -> list[Method]:
-    """The methods with these keys; an unknown one is bad usage."""
+def methods_named(keys: Iterable[str], task: str) -> list[Method]:
+    """The methods with these keys; one that the task does not have is bad usage."""
+    known = {**METHODS, **REGRESSORS} if task == "auto" else methods_of(task)
     try:
-        return pick_methods(keys)
+        return pick_methods(keys, known)
     except ValueError as error:
-        raise UsageError(str(error)) from error
+        kind = "" if task == "auto" else f" of {task}"
+        raise UsageError(str(error).replace("unknown methods", f"unknown methods{kind}")) from error
 
 
 def fraction(text: str) -> float:
     """A number between 0 and 1."""
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
     if not 0 < value < 1:
         raise argparse.ArgumentTypeError(f"must be between 0 and 1, not {text}")
     return value

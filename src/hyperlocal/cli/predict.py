@@ -1,4 +1,4 @@
-"""``hyperlocal predict``: labels (and scores) for the rows of a file."""
+"""``hyperlocal predict``: labels or numbers (and scores) for the rows of a file."""
 
 from __future__ import annotations
 
@@ -17,9 +17,17 @@ from .options import (
     add_output_switches,
     add_stream_switches,
     check_stream_switches,
+    fraction,
     print_json,
     say,
 )
+
+#: What is written for an option: its name in JSON, and what stands before a label in a heading.
+WORDS = {
+    "scores": ("scores", "score of "),
+    "proba": ("probabilities", "P of "),
+    "interval": ("intervals", ""),
+}
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +47,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "with --set loss=log)",
     )
     parser.add_argument(
+        "--interval",
+        type=fraction,
+        metavar="P",
+        help="CSV with a header: the predicted number, and the ends of an interval that holds the "
+        "true one with this probability (of a model fitted with --calibrate)",
+    )
+    parser.add_argument(
         "--verbatim",
         action="store_true",
         help="write labels of text as they are; by default an apostrophe stands before those that "
@@ -52,15 +67,16 @@ def _run(arguments: argparse.Namespace) -> int:
     check_stream_switches(arguments)
     if arguments.stream and arguments.json:
         raise UsageError("--json: holds all predictions at once; leave out --json or --stream")
-    if arguments.scores and arguments.proba:
-        raise UsageError("--proba: goes without --scores")
+    asked = [name for name in ("scores", "proba", "interval") if getattr(arguments, name)]
+    if len(asked) > 1:
+        raise UsageError(f"--{asked[1]}: goes without --{asked[0]}")
     stored = load(arguments.model)
     outputs = _outputs(stored, arguments)
     if arguments.stream:
         blocks = stored.stream(arguments.data, folder=arguments.folder)
     else:
         blocks = iter([stored.read(arguments.data)])
-    what, word = ("probabilities", "P of") if arguments.proba else ("scores", "score of")
+    what, word = WORDS[asked[0]] if asked else ("", "")
     n_rows = 0
     with _writable(arguments.output) as file:
         for number, rows in enumerate(blocks):
@@ -74,7 +90,7 @@ def _run(arguments: argparse.Namespace) -> int:
             elif scores:
                 writer = csv.writer(file, lineterminator="\n")
                 if number == 0:
-                    writer.writerow(["prediction", *(f"{word} {label}" for label in scores)])
+                    writer.writerow(["prediction", *(f"{word}{label}" for label in scores)])
                 writer.writerows(zip(_cells(labels, arguments), *scores.values(), strict=True))
             else:
                 file.writelines(f"{label}\n" for label in _cells(labels, arguments))
@@ -120,9 +136,14 @@ def _writable(path: str | None) -> Iterator[Any]:
 def _outputs(
     stored: StoredModel, arguments: argparse.Namespace
 ) -> Callable[[Any, bool], dict[str, Any]]:
-    """From rows to scores or probabilities by class; refused before any row is read."""
+    """From rows to scores or probabilities by class, or to intervals; refused before reading."""
+    if arguments.interval:
+        return _intervals(stored, arguments.interval)
     if not (arguments.scores or arguments.proba):
         return lambda X, quiet: {}
+    if stored.is_regression:
+        option = "--proba" if arguments.proba else "--scores"
+        raise UsageError(f"{option}: the model predicts numbers; ask for --interval 0.9")
     option, name = (
         ("--proba", "predict_proba") if arguments.proba else ("--scores", "decision_function")
     )
@@ -144,4 +165,19 @@ def _outputs(
     return outputs
 
 
-COMMAND = Command("predict the labels of the rows of a file", _add_arguments, _run)
+def _intervals(stored: StoredModel, coverage: float) -> Callable[[Any, bool], dict[str, Any]]:
+    if not stored.is_regression:
+        raise UsageError("--interval: the model predicts classes; ask for --scores or --proba")
+    if not stored.has_intervals:
+        raise ValueError(
+            "--interval: no rows were held out for intervals; fit with --calibrate 0.2"
+        )
+
+    def ends(X: Any, quiet: bool) -> dict[str, Any]:
+        found = stored.apply(stored.intervals(coverage), X, quiet=quiet, verb="bounding")
+        return {"lower": found[:, 0], "upper": found[:, 1]}
+
+    return ends
+
+
+COMMAND = Command("predict the labels or numbers of the rows of a file", _add_arguments, _run)

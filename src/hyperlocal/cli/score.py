@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..compare.experiment import positive_class
-from ..compare.metrics import METRICS, figures
+from ..compare.metrics import METRICS, figures, figures_of_values, metrics_of
+from ..compare.targets import CLASSIFICATION, REGRESSION, find_target, positive_class
+from ..datasets import RawRows
 from .model_file import StoredModel, load
 from .options import (
     TARGET_HELP,
@@ -20,6 +21,8 @@ from .options import (
     print_json,
     print_notes,
 )
+
+COVERAGE = 0.9  # of the intervals whose coverage is measured
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,6 +38,10 @@ def _run(arguments: argparse.Namespace) -> int:
     rows = stored.read(arguments.data, target=arguments.target or stored.about.target)
     if rows.y is None:
         raise ValueError(f"{arguments.data}: no labels to compare with; store them as y beside X")
+    if stored.is_regression:
+        found = _measured_values(stored, rows, arguments)
+        print_json(found) if arguments.json else _print_values(found)
+        return 0
     y, classes = rows.y, stored.pipeline.classes_
     if classes.dtype.kind == "U":
         y = y.astype(str)
@@ -65,6 +72,31 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _measured_values(
+    stored: StoredModel, rows: RawRows, arguments: argparse.Namespace
+) -> dict[str, Any]:
+    assert rows.y is not None
+    target = find_target(rows.name, rows.y, REGRESSION)
+    X, y = target.with_rows(rows.X)
+    print_notes([*target.notes, *rows.notes], quiet=arguments.quiet)
+    predicted = stored.apply(stored.pipeline.predict, X, quiet=arguments.quiet)
+    result: dict[str, Any] = {"data": rows.name, "n_rows": len(y)}
+    result |= figures_of_values(y, predicted)
+    if stored.has_intervals:
+        lower, upper = stored.apply(stored.intervals(COVERAGE), X, quiet=True).T
+        result["coverage"] = float(np.mean((lower <= y) & (y <= upper)))
+    return result
+
+
+def _print_values(result: dict[str, Any]) -> None:
+    names = [name for name in metrics_of(REGRESSION) if result[name] is not None]
+    facts = {METRICS[name].heading: METRICS[name].text(result[name]) for name in names}
+    facts["rows"] = f"{result['n_rows']:,}"
+    if "coverage" in result:
+        facts[f"in {COVERAGE:.0%} intervals"] = f"{result['coverage']:.1%}"
+    print_facts(facts)
+
+
 def _output(stored: StoredModel, method: str, X: Any) -> np.ndarray | None:
     found = getattr(stored.pipeline, method, None)
     return None if found is None else stored.apply(found, X, quiet=True)
@@ -74,7 +106,7 @@ def _print(result: dict[str, Any], counts: np.ndarray) -> None:
     facts = {
         metric.heading: metric.text(result[name])
         for name, metric in METRICS.items()
-        if result[name] is not None
+        if metric.task == CLASSIFICATION and result[name] is not None
     }
     facts["accuracy"] += f" ({result['n_wrong']} of {result['n_rows']} wrong)"
     print_facts(facts)

@@ -1,6 +1,7 @@
-"""Compare classifiers on one data set: a table, and a self-contained HTML page.
+"""Compare classifiers or regressors on one data set: a table, and a self-contained HTML page.
 
 - :mod:`.methods`: the methods by name, for the whole project;
+- :mod:`.targets`: whether classes or a number are to be predicted;
 - :mod:`.experiment`: splits and encodes the rows, once for all of them;
 - :mod:`.run`: fits, times and scores them, by the figures of :mod:`.metrics`;
 - :mod:`.explaining`: explanations in the columns and units of a file;
@@ -11,14 +12,24 @@
 """
 
 from .experiment import Experiment, prepare
-from .methods import DEFAULT_METHODS, METHODS, Method, Package, pick_methods
+from .methods import (
+    DEFAULT_METHODS,
+    DEFAULT_REGRESSORS,
+    METHODS,
+    REGRESSORS,
+    Method,
+    Package,
+    pick_methods,
+)
 from .page import render_page, write_page
 from .run import Outcome, Row, compare, run
 from .table import format_table
 
 __all__ = [
     "DEFAULT_METHODS",
+    "DEFAULT_REGRESSORS",
     "METHODS",
+    "REGRESSORS",
     "Experiment",
     "Method",
     "Outcome",

@@ -1,8 +1,8 @@
-"""Pictures of the page, as SVG text: error against prediction time, and calibration."""
+"""Pictures of the page, as SVG text: error against time, calibration, values and residuals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from math import ceil, floor, log10
@@ -11,8 +11,10 @@ import numpy as np
 from sklearn.calibration import calibration_curve
 
 from .experiment import Experiment
+from .methods import BASELINES
 from .metrics import METRICS
 from .run import Outcome, Row
+from .targets import in_short
 
 LABEL_RADIUS = 10  # of the numbers beside the points
 
@@ -23,9 +25,9 @@ LABEL_RADIUS = 10  # of the numbers beside the points
 def errors_of(rows: Sequence[Row], metric: str) -> dict[int, float]:
     """What is drawn of each measured row, by its number; lower is better.
 
-    The majority class is not among them: as the fastest method it would always be on the front.
+    Baselines are not among them: as the fastest methods they would always be on the front.
     """
-    found = {j: getattr(row, metric) for j, row in enumerate(rows) if row.key != "majority"}
+    found = {j: getattr(row, metric) for j, row in enumerate(rows) if row.key not in BASELINES}
     return {j: METRICS[metric].error(value) for j, value in found.items() if value is not None}
 
 
@@ -41,7 +43,7 @@ def pareto_front(rows: Sequence[Row], metric: str = "accuracy") -> list[int]:
 
 @dataclass(frozen=True)
 class _Axes:
-    """From figures to places: powers of ten across, errors in % upwards."""
+    """From figures to places: powers of ten across, errors upwards."""
 
     first: int  #: power of ten at the left
     last: int  #: and at the right
@@ -52,7 +54,7 @@ class _Axes:
     left, right, top, bottom = 66, 20, 16, 48
 
     def at(self, power: float, error: float) -> tuple[float, float]:
-        """Where a point stands in the picture."""
+        """The position of a point in the picture."""
         part = (power - self.first) / (self.last - self.first)
         across = self.left + part * (self.width - self.left - self.right)
         part = (error - self.ticks[0]) / (self.ticks[-1] - self.ticks[0])
@@ -64,7 +66,7 @@ class _Axes:
         for tick in self.ticks:
             (x0, y), (x1, _) = self.at(self.first, tick), self.at(self.last, tick)
             yield f'<path class="grid" d="M{x0:.1f} {y:.1f}H{x1:.1f}"/>'
-            yield _text("tick", x0 - 8, y + 4, f"{tick:g}", anchor="end")
+            yield _text("tick", x0 - 8, y + 4, in_short(tick), "end")
         for power in range(self.first, self.last + 1):
             (x, y0), (_, y1) = self.at(power, self.ticks[0]), self.at(power, self.ticks[-1])
             yield f'<path class="grid" d="M{x:.1f} {y0:.1f}V{y1:.1f}"/>'
@@ -77,12 +79,12 @@ class _Axes:
         )
 
 
-def _text(kind: str, x: float, y: float, text: str, *, anchor: str = "middle") -> str:
+def _text(kind: str, x: float, y: float, text: str, anchor: str = "middle") -> str:
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{text}</text>'
 
 
 def pareto_chart(rows: Sequence[Row], metric: str = "accuracy") -> str:
-    """Error (per cent) against microseconds per predicted row (logarithmic)."""
+    """Error against microseconds per predicted row (logarithmic)."""
     figures = {
         j: (log10(max(rows[j].predict_microseconds or 0, 1e-3)), error)
         for j, error in errors_of(rows, metric).items()
@@ -127,9 +129,9 @@ def _point(
 def _place_labels(
     points: Sequence[tuple[float, float]], top: float, bottom: float
 ) -> list[tuple[float, float]]:
-    """A place for the number of each point, above or below it, where no other number stands."""
+    """A place for the number of each point, above or below it, free of other numbers and points."""
     placed: list[tuple[float, float]] = []
-    step = 2 * LABEL_RADIUS + 1
+    step, near = 2 * LABEL_RADIUS + 1, LABEL_RADIUS + 5
     for x, y in points:
         levels = (y + sign * (LABEL_RADIUS + 7 + k * step) for k in range(20) for sign in (-1, 1))
         free = (
@@ -137,22 +139,93 @@ def _place_labels(
             for level in levels
             if top <= level <= bottom
             and all((x - u) ** 2 + (level - v) ** 2 >= step**2 for u, v in placed)
+            and all((x - u) ** 2 + (level - v) ** 2 >= near**2 for u, v in points)
         )
         placed.append((x, next(free, y)))
     return placed
 
 
 def _nice_ticks(smallest: float, largest: float) -> list[float]:
-    """Round steps from below the smallest value, but not below zero, to above the largest."""
-    span = max(largest - smallest, 0.2 * largest, 0.01)
+    """Round steps from below the smallest error, but not below zero, to above the largest."""
+    span = max(largest - smallest, 0.2 * largest) or 0.01
+    return round_steps(max(smallest - 0.05 * span, 0), smallest + 1.05 * span)
+
+
+def round_steps(low: float, high: float) -> list[float]:
+    """At most eight round numbers, the first at most ``low`` and the last at least ``high``.
+
+    Examples
+    --------
+    >>> from hyperlocal.compare.charts import round_steps
+    >>> round_steps(-3, 17)
+    [-5.0, 0.0, 5.0, 10.0, 15.0, 20.0]
+    """
+    span = (high - low) or abs(high) or 1.0
     power = 10.0 ** floor(log10(span))
-    step = next(s * power for s in (0.2, 0.25, 0.5, 1, 2) if 6 * s * power >= 1.1 * span)
-    first = max(floor((smallest - 0.05 * span) / step), 0)
-    last = ceil((largest + 0.05 * span) / step)
-    return [round(j * step, 9) for j in range(first, max(last, first + 1) + 1)]
+    step = next(s * power for s in (0.2, 0.25, 0.5, 1, 2) if 6 * s * power >= span)
+    first = floor(low / step)
+    last = max(ceil(high / step), first + 1)
+    return [float(f"{j * step:.9g}") for j in range(first, last + 1)]
 
 
-# Calibration --------------------------------------------------------------------------------------
+# Charts with two linear axes ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Square:
+    """From pairs of numbers to places."""
+
+    x_ticks: Sequence[float]
+    y_ticks: Sequence[float]
+    x_name: str
+    y_name: str
+
+    side = 300
+    left, bottom, rest = 58, 40, 22
+
+    def at(self, x: float, y: float) -> tuple[float, float]:
+        """The position of a point in the picture."""
+        across = (x - self.x_ticks[0]) / (self.x_ticks[-1] - self.x_ticks[0])
+        up = (y - self.y_ticks[0]) / (self.y_ticks[-1] - self.y_ticks[0])
+        width, height = self.side - self.left - self.rest, self.side - self.bottom - self.rest
+        return self.left + across * width, self.side - self.bottom - up * height
+
+    def line(self, start: tuple[float, float], end: tuple[float, float]) -> str:
+        """A thin line."""
+        (x0, y0), (x1, y1) = self.at(*start), self.at(*end)
+        return f'<path class="grid" d="M{x0:.1f} {y0:.1f}L{x1:.1f} {y1:.1f}"/>'
+
+    def dots(self, points: Iterable[Sequence[float]]) -> str:
+        """A dot for each point."""
+        places = (self.at(*point) for point in points)
+        return "".join(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3"/>' for x, y in places)
+
+    def svg(self, name: str, title: str, content: str) -> str:
+        """The picture: axes, and what stands between them."""
+        (x0, y0), (x1, y1) = (self.at(self.x_ticks[j], self.y_ticks[j]) for j in (0, -1))
+        marks = [
+            _text("tick", self.at(tick, self.y_ticks[0])[0], y0 + 16, in_short(tick))
+            for tick in _some(self.x_ticks)
+        ]
+        marks += [
+            _text("tick", x0 - 6, self.at(self.x_ticks[0], tick)[1] + 4, in_short(tick), "end")
+            for tick in _some(self.y_ticks)
+        ]
+        return (
+            f'<svg class="square" viewBox="0 0 {self.side} {self.side}" role="img" '
+            f'aria-labelledby="{name}"><title id="{name}">{title}</title>'
+            f'<path class="grid" d="M{x0} {y0}H{x1}V{y1}H{x0}Z"/>{"".join(marks)}{content}'
+            + _text("axis", (x0 + x1) / 2, self.side - 6, self.x_name)
+            + f'<text class="axis" transform="translate(12 {(y0 + y1) / 2:.0f}) rotate(-90)" '
+            f'text-anchor="middle">{self.y_name}</text></svg>'
+        )
+
+
+def _some(ticks: Sequence[float]) -> Sequence[float]:
+    """So few of them that their numbers do not touch; zero, if it is one, among them."""
+    step = -(-len(ticks) // 5)
+    first = ticks.index(0) % step if 0 in ticks else 0
+    return ticks[first::step]
 
 
 def calibration_chart(outcome: Outcome, experiment: Experiment) -> str:
@@ -169,30 +242,50 @@ def calibration_chart(outcome: Outcome, experiment: Experiment) -> str:
         what, p = "the predicted class", P.max(axis=1)
         truth = experiment.y_test == outcome.predicted
     shares, means = calibration_curve(truth, np.clip(p, 0, 1), n_bins=10, strategy="quantile")
-    side, left, bottom = 300, 46, 40
-    size = side - left - 14
-
-    def place(x: float, y: float) -> tuple[float, float]:
-        return left + x * size, side - bottom - y * size
-
-    corners = [place(*pair) for pair in zip(means, shares, strict=True)]
-    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
-    (x0, y0), (x1, y1) = place(0, 0), place(1, 1)
-    marks = "".join(
-        _text("tick", place(t, 0)[0], y0 + 16, f"{t:g}")
-        + _text("tick", x0 - 6, place(0, t)[1] + 4, f"{t:g}", anchor="end")
-        for t in (0, 0.5, 1)
+    what, halves = escape(what), (0, 0.5, 1)
+    chart = _Square(halves, halves, f"probability of {what}", "share of rows")
+    points = list(zip(means, shares, strict=True))
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in (chart.at(*point) for point in points))
+    return chart.svg(
+        f"calibration-{_key(outcome)}",
+        f"Share of rows of {what} against its predicted probability, in ten groups of equally "
+        "many rows.",
+        chart.line((0, 0), (1, 1))
+        + f'<polyline class="curve" points="{line}"/>{chart.dots(points)}',
     )
-    number = escape(outcome.row.key or outcome.row.method)
-    return (
-        f'<svg class="calibration" viewBox="0 0 {side} {side}" role="img" '
-        f'aria-labelledby="calibration-{number}"><title id="calibration-{number}">Share of rows of '
-        f"{escape(what)} against its predicted probability, in ten groups of equally many rows."
-        f'</title><path class="grid" d="M{x0} {y0}H{x1}V{y1}H{x0}Z"/>'
-        f'<path class="grid" d="M{x0} {y0}L{x1} {y1}"/>{marks}'
-        f'<polyline class="curve" points="{line}"/>'
-        + "".join(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="4"/>' for x, y in corners)
-        + _text("axis", (x0 + x1) / 2, side - 6, f"probability of {escape(what)}")
-        + f'<text class="axis" transform="translate(13 {(y0 + y1) / 2:.0f}) rotate(-90)" '
-        'text-anchor="middle">share of rows</text></svg>'
+
+
+def _key(outcome: Outcome) -> str:
+    return escape(outcome.row.key or outcome.row.method)
+
+
+def values_chart(outcome: Outcome, experiment: Experiment, rows: np.ndarray) -> str:
+    """Predicted against true values of some test rows."""
+    if outcome.predicted is None:
+        return ""
+    y, predicted = experiment.y_test[rows], outcome.predicted[rows]
+    ticks = round_steps(min(y.min(), predicted.min()), max(y.max(), predicted.max()))
+    chart = _Square(ticks, ticks, "true value", "predicted value")
+    return chart.svg(
+        f"values-{_key(outcome)}",
+        f"Predicted against true values of {len(rows)} test rows; right ones are on the diagonal.",
+        chart.line((ticks[0], ticks[0]), (ticks[-1], ticks[-1]))
+        + chart.dots(zip(y, predicted, strict=True)),
+    )
+
+
+def residuals_chart(outcome: Outcome, experiment: Experiment, rows: np.ndarray) -> str:
+    """What is missing to the true values of some test rows, against the predicted ones."""
+    if outcome.predicted is None:
+        return ""
+    predicted = outcome.predicted[rows]
+    residuals = experiment.y_test[rows] - predicted
+    across = round_steps(predicted.min(), predicted.max())
+    up = round_steps(min(residuals.min(), 0), max(residuals.max(), 0))
+    chart = _Square(across, up, "predicted value", "true − predicted value")
+    return chart.svg(
+        f"residuals-{_key(outcome)}",
+        f"Residuals against predicted values of {len(rows)} test rows.",
+        chart.line((across[0], 0), (across[-1], 0))
+        + chart.dots(zip(predicted, residuals, strict=True)),
     )

@@ -13,15 +13,11 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from ..data.table import is_table
 from ..datasets import Dataset, is_sparse
 from ..datasets.dataset import Rows, take_rows
-from ..datasets.tables import close_to
 from ..estimators.table_encoder import TableEncoder
+from .targets import CLASSIFICATION, REGRESSION, Target, find_target, numbers_of, positive_class
 
 DEFAULT_TEST_SIZE = 0.25
 MOST_DOUBLES = 2**25  # encoded numbers, 256 MB as float64; more are stored as float32
-TASKS = ("auto", "classification", "regression")
-# Whole numbers with more values than that, of few rows each, are rather a quantity. Of the sets
-# that the benchmarks know, the one with the most classes has 100, of 72 rows each.
-MOST_CLASSES, FEWEST_ROWS_PER_CLASS = 50, 20
 
 
 @dataclass(frozen=True)
@@ -42,6 +38,8 @@ class Experiment:
         What was dropped, filled in or pooled.
     positive : label, optional
         Of two classes, the one that precision and recall are of.
+    task : {"classification", "regression"}
+        Whether ``y`` are classes or values.
     """
 
     name: str
@@ -54,6 +52,12 @@ class Experiment:
     raw_test: Any = None
     notes: tuple[str, ...] = ()
     positive: Any = None
+    task: str = CLASSIFICATION
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether values are predicted, rather than classes."""
+        return self.task == REGRESSION
 
     @property
     def center(self) -> np.ndarray:
@@ -76,7 +80,8 @@ class Experiment:
         columns = f"{n_columns:,} columns, " if isinstance(self.encoder, TableEncoder) else ""
         return (
             f"{self.name}: {self.X_train.shape[0]:,} training and {self.X_test.shape[0]:,} test "
-            f"rows, {columns}{n_features:,} {kind}features, {len(np.unique(self.y_train))} classes"
+            f"rows, {columns}{n_features:,} {kind}features, "
+            f"{Target(self.y_train, self.task).summary}"
         )
 
 
@@ -96,13 +101,13 @@ def prepare(
     data : Dataset
         If it has a test part, that is used, and ``test_size`` is not.
     test_size : float, default=0.25
-        Part of the rows to hold out, in proportion for each class.
+        Part of the rows to hold out; in proportion for each class, if there are classes.
     seed : int, default=0
         Seed of the split.
     encoder : TableEncoder, optional
         For tables, and for arrays with missing values; default: ``TableEncoder()``.
-    task : {"auto", "classification"}, default="auto"
-        "auto" refuses labels that look like a number to predict.
+    task : {"auto", "classification", "regression"}, default="auto"
+        "auto" predicts a number if labels look like one, which ``notes`` states.
     positive : str, optional
         The positive one of two classes; default: the rarer.
 
@@ -119,9 +124,11 @@ def prepare(
     >>> prepare(Dataset("banana", *make_banana(200, random_state=0))).summary
     'banana: 150 training and 50 test rows, 2 features, 2 classes'
     """
-    y = check_labels(data.name, data.y_train, task)
-    notes = list(data.notes)
-    X_train, X_test, y_train, y_test = _split(data, y, test_size, seed, notes)
+    target = find_target(data.name, data.y_train, task)
+    if positive is not None and target.task == REGRESSION:
+        raise ValueError(f"--positive: {data.name} has numbers to predict, not classes")
+    notes = [*target.notes, *data.notes]
+    X_train, X_test, y_train, y_test = _split(data, target, test_size, seed, notes)
     fitted = fit_encoder(X_train, encoder)
     names = getattr(fitted, "get_feature_names_out", lambda _: None)(_input_names(data, fitted))
     return Experiment(
@@ -134,7 +141,8 @@ def prepare(
         fitted,
         X_test,
         (*notes, *getattr(fitted, "notes_", ())),
-        positive_class(y_train, positive),
+        positive_class(y_train, positive) if target.task == CLASSIFICATION else None,
+        target.task,
     )
 
 
@@ -158,76 +166,46 @@ def fit_encoder(X: Rows, encoder: TableEncoder | None = None) -> Any:
     return fitted
 
 
-# Labels -------------------------------------------------------------------------------------------
-
-
-def check_labels(name: str, y: np.ndarray, task: str = "auto") -> np.ndarray:
-    """Return the labels of two classes or more; refuse other ones, and numbers to predict."""
-    if task == "regression":
-        raise ValueError(f"{name}: numbers are not predicted yet; choose a target with classes")
-    values = np.unique(y)
-    if task == "auto" and looks_like_a_number(values, len(y)):
-        raise ValueError(
-            f"{name}: {len(values):,} different labels, e.g. {values[len(values) // 2]}: this "
-            "looks like a number to predict, and these are classifiers. Is the target the right "
-            "column? Else make classes of it, or let each number be one by --task classification"
-        )
-    if len(values) < 2:
-        raise ValueError(f"{name}: all labels are {values[0]!s}; two classes are needed")
-    return y.astype(str) if y.dtype.kind == "f" else y
-
-
-def looks_like_a_number(values: np.ndarray, n_rows: int) -> bool:
-    """Whether labels of these values are rather a quantity than classes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from hyperlocal.compare.experiment import looks_like_a_number
-    >>> looks_like_a_number(np.arange(5000), 20_000), looks_like_a_number(np.arange(26), 20_000)
-    (True, False)
-    """
-    if values.dtype.kind == "f":
-        return True
-    many = len(values) > MOST_CLASSES and n_rows < FEWEST_ROWS_PER_CLASS * len(values)
-    return values.dtype.kind in "iu" and many
-
-
-def positive_class(y: np.ndarray, asked: str | None) -> Any:
-    """The positive one of two classes, None if there are more; an error if it is unknown."""
-    classes, counts = np.unique(y, return_counts=True)
-    if asked is not None:
-        names = [str(label) for label in classes]
-        if len(classes) != 2 or asked not in names:
-            hint = close_to(asked, names) if len(classes) == 2 else " of two classes"
-            raise ValueError(f"--positive: no class {asked!r}{hint}; they are {', '.join(names)}")
-        return classes[names.index(asked)]
-    return classes[int(np.argmin(counts))] if len(classes) == 2 else None
-
-
 # Splitting ----------------------------------------------------------------------------------------
 
 
 def _split(
-    data: Dataset, y: np.ndarray, test_size: float, seed: int, notes: list[str]
+    data: Dataset, target: Target, test_size: float, seed: int, notes: list[str]
 ) -> Sequence[Any]:
+    X, y = target.with_rows(data.X_train)
     if data.X_test is not None and data.y_test is not None:
-        return data.X_train, data.X_test, y, data.y_test.astype(y.dtype)
+        if target.task == CLASSIFICATION:
+            return X, data.X_test, y, data.y_test.astype(y.dtype)
+        X_test, y_test = Target(numbers_of(data.y_test), REGRESSION).with_rows(data.X_test)
+        return X, X_test, y, y_test
     if not 0 < test_size < 1:
         raise ValueError(f"test_size must be between 0 and 1; got {test_size}")
-    classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
-    X, kept = data.X_train, counts[codes] > 1
-    if not kept.all():
-        single = [str(label) for label in classes[counts == 1]]
-        shown = ", ".join(single[:5]) + (", …" if single[5:] else "")
-        rows = "row is" if len(single) == 1 else "rows are"
-        notes.append(f"{len(single)} {rows} left out: the only one of class {shown}")
-        X, y = take_rows(X, np.flatnonzero(kept)), y[kept]
-    if kept.sum() == 0 or len(np.unique(y)) < 2:
-        raise ValueError(f"{data.name}: fewer than two classes have more than one row")
+    if target.task == REGRESSION:
+        return train_test_split(X, y, test_size=test_size, random_state=seed)
+    X, y = _without_single_rows(data.name, X, y, notes)
     try:
         return train_test_split(X, y, test_size=test_size, random_state=seed, stratify=y)
     except ValueError as error:  # a part with fewer rows than classes
         raise ValueError(
             f"{data.name}: cannot hold out {test_size:g} of the rows: {error}"
         ) from error
+
+
+def _without_single_rows(
+    name: str, X: Rows, y: np.ndarray, notes: list[str]
+) -> tuple[Rows, np.ndarray]:
+    """The rows of classes that have two or more."""
+    classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    kept = counts[codes] > 1
+    if kept.all():
+        return X, y
+    single = [str(label) for label in classes[counts == 1]]
+    if len(np.unique(y[kept])) < 2:
+        raise ValueError(
+            f"{name}: fewer than two classes have more than one row; is the target the right "
+            "column?"
+        )
+    shown = ", ".join(single[:5]) + (", …" if single[5:] else "")
+    rows = "row is" if len(single) == 1 else "rows are"
+    notes.append(f"{len(single)} {rows} left out: the only one of class {shown}")
+    return take_rows(X, np.flatnonzero(kept)), y[kept]

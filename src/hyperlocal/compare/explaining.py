@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import floor, log10
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from ..estimators.table_encoder import TableEncoder
 from ..model.through import explain
+from .targets import in_short
 
 COLUMNS_SHOWN = 10
 CHANGES_SHOWN = 3
@@ -31,7 +34,7 @@ class Part:
 
 @dataclass(frozen=True)
 class RowExplanation:
-    """Why a row of a file was classified as it was.
+    """Why a row of a file has its prediction.
 
     Attributes
     ----------
@@ -43,12 +46,15 @@ class RowExplanation:
         The columns, largest contributions to the deciding score first.
     changes : list of (str, float)
         The largest changes that lead to the other side of the boundary, in the units of the file.
+    flags : frozenset of str
+        Features that are 0 or 1: changes of these are written in per cent of the way.
     """
 
     place: str
     explanation: Any
     parts: list[Part]
     changes: list[tuple[str, float]]
+    flags: frozenset[str] = frozenset()
 
     @property
     def score(self) -> float:
@@ -61,9 +67,15 @@ class RowExplanation:
         return self.explanation.constants(self.explanation.column)
 
     @property
-    def label(self) -> object:
-        """The class whose score it is."""
-        return self.explanation.classes[self.explanation.column]
+    def score_name(self) -> str:
+        """Whose score it is: that of a class, or the predicted value itself."""
+        return str(self.explanation.score_names[self.explanation.column])
+
+    @property
+    def prediction(self) -> str:
+        """The predicted class or value."""
+        value = self.explanation.prediction
+        return in_short(value) if self.explanation.classes is None else str(value)
 
     def largest(self, most: int) -> list[tuple[str, float]]:
         """The largest parts, and the sum of the others."""
@@ -78,18 +90,43 @@ class RowExplanation:
         point = self.explanation.boundary
         if point is None or not point.found:
             return ""
-        changes = ", ".join(f"{name} {change:+.3g}" for name, change in self.changes)
+        changes = ", ".join(
+            f"{name} {100 * change:+.2g} %" if name in self.flags else f"{name} {change:+.3g}"
+            for name, change in self.changes
+        )
         return f"predicted {point.prediction} after the changes {changes}"
 
     def __str__(self) -> str:
-        pairs = [*self.largest(COLUMNS_SHOWN), *self.constants, ("score", self.score)]
-        width = max(len(name) for name, _ in pairs)
-        lines = [f"{self.place}: predicted {self.explanation.prediction}; score of {self.label}:"]
-        lines += [f"  {name:<{width}} {value:+.4f}" for name, value in pairs]
+        is_value = self.explanation.classes is None
+        total, what = ("prediction", "the sum of") if is_value else ("score", self.score_name)
+        pairs = [*self.largest(COLUMNS_SHOWN), *self.constants, (total, self.score)]
+        names, figures = [name for name, _ in pairs], signed([value for _, value in pairs])
+        width, digits = max(map(len, names)), max(map(len, figures))
+        lines = [f"{self.place}: predicted {self.prediction}; {what}:"]
+        lines += [
+            f"  {name:<{width}} {figure:>{digits}}"
+            for name, figure in zip(names, figures, strict=True)
+        ]
         if self.explanation.rival is not None:
             lines.append(f"  margin: {self.explanation.margin:.4f} over {self.explanation.rival}")
         boundary = self.boundary_text()
         return "\n".join([*lines, *([f"  {boundary}"] if boundary else [])])
+
+
+def signed(values: Sequence[float]) -> list[str]:
+    """Numbers with their signs, in as many decimals as the largest needs.
+
+    Examples
+    --------
+    >>> from hyperlocal.compare.explaining import signed
+    >>> signed([0.5, -1.25]), signed([1234.56, -0.3])
+    (['+0.5000', '-1.2500'], ['+1,234.6', '-0.3'])
+    """
+    largest = max(map(abs, values), default=0.0)
+    if 0 < largest < 1e-3 or largest >= 1e9:
+        return [f"{value:+.3e}" for value in values]
+    decimals = max(0, 4 - floor(log10(max(largest, 1.0))))
+    return [f"{value:+,.{decimals}f}" for value in values]
 
 
 def explain_row(model: Any, encoder: Any, raw: Any, encoded: Any, names: Any) -> RowExplanation:
@@ -97,7 +134,7 @@ def explain_row(model: Any, encoder: Any, raw: Any, encoded: Any, names: Any) ->
 
     Parameters
     ----------
-    model : fitted classifier of this library, SVM or linear model of scikit-learn
+    model : fitted estimator of this library, SVM or linear model of scikit-learn
     encoder : what encodes rows: a TableEncoder, or a scaler of scikit-learn
     raw : DataFrame, ndarray or CSR of shape (1, n_columns)
         The row as the file has it.
@@ -116,11 +153,21 @@ def explain_row(model: Any, encoder: Any, raw: Any, encoded: Any, names: Any) ->
     parts.sort(key=lambda part: -abs(part.contribution))
     explanation = replace(explanation, feature_names=np.asarray(columns, dtype=object))
     changes = _changes(explanation.boundary, 1.0, names)
-    if isinstance(encoder, TableEncoder) and hasattr(model, "explain"):
+    is_classified = explanation.classes is not None
+    if is_classified and isinstance(encoder, TableEncoder) and hasattr(model, "explain"):
         point = model.explain(encoded).boundary
         explanation = replace(explanation, boundary=point)
         changes = _changes(point, encoder.scale_, names)
-    return RowExplanation(_place(raw), explanation, parts, changes)
+    return RowExplanation(_place(raw), explanation, parts, changes, _flags(encoder, names))
+
+
+def _flags(encoder: Any, names: Any) -> frozenset[str]:
+    """Names of the encoded features that are 0 or 1."""
+    if not isinstance(encoder, TableEncoder):
+        return frozenset()
+    kinds = [encoder.kinds_[str(column)] for column in encoder.columns_]
+    pairs = zip(names, kinds, strict=True)
+    return frozenset(str(name) for name, kind in pairs if kind in ("category", "flag"))
 
 
 def _short(cell: Any) -> str:

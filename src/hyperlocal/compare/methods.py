@@ -1,6 +1,7 @@
 """The methods by name: one registry for the comparison, its page, the command line and benchmarks.
 
-:data:`METHODS` maps the key of each method to a :class:`Method`. Every method is made with default
+:data:`METHODS` maps the key of each classifier to a :class:`Method`, and :data:`REGRESSORS` that of
+each regressor; what is the same method has the same key. Every method is made with default
 parameters; ``set_params`` changes them. To add one, add an entry: every command, the page and the
 plans of the benchmarks then know its key.
 """
@@ -12,13 +13,15 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.kernel_approximation import Nystroem
-from sklearn.linear_model import LogisticRegression, SGDClassifier
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.svm import SVC, LinearSVC
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 
 from ..datasets.tables import close_to
 from ..estimators.adaptive_neighborhood import AdaptiveNeighborhoodSVC
@@ -30,13 +33,17 @@ from ..estimators.local_coding import LocalCodingSVC
 from ..estimators.local_deep import LocalDeepSVC
 from ..estimators.locally_linear import LocallyLinearSVC
 from ..estimators.locally_linear_cv import LocallyLinearSVCCV
+from ..estimators.locally_linear_svr import LocallyLinearSVR
+from ..estimators.locally_linear_svr_cv import LocallyLinearSVRCV
 from ..estimators.neighborhood import NeighborhoodSVC
 from ..estimators.pegasos import PegasosSVC
+from ..estimators.pegasos_regressor import PegasosRegressor
 from ..estimators.profile import ProfileSVC
 from ..estimators.sdca import SDCASVC
 from ..estimators.second_look import SecondLookSVC
 from ..estimators.supervised_anchors import SupervisedAnchorSVC
 from ..neighbors.megm import MEGM
+from .targets import CLASSIFICATION, REGRESSION
 
 #: Returns an unfitted estimator for a seed and a number of threads (-1: all cores).
 Make = Callable[[int, int | None], Any]
@@ -58,11 +65,12 @@ class Package:
 
 HYPERLOCAL = Package("hyperlocal", "hyperlocal")
 SCIKIT_LEARN = Package("scikit-learn", "sklearn")
+LIGHTGBM = Package("lightgbm", "lightgbm")
 
 
 @dataclass(frozen=True)
 class Method:
-    """A classifier, and what one must know to run it."""
+    """A classifier or regressor, and what one must know to run it."""
 
     key: str  #: short name, for the command line and for plans
     label: str  #: name in tables
@@ -119,6 +127,10 @@ def _linear_local_models(**common: Any) -> LocallyLinearSVC:
     return LocallyLinearSVC(feature_map="identity", **common)
 
 
+def _linear_local_regressors(**common: Any) -> LocallyLinearSVR:
+    return LocallyLinearSVR(feature_map="identity", **common)
+
+
 def _second_look(**common: Any) -> SecondLookSVC:
     return SecondLookSVC(LocallyLinearSVC(**common), NeighborhoodSVC(**common), **common)
 
@@ -131,7 +143,7 @@ def _nearest_in_learned_metric(n_jobs: int | None, random_state: int) -> Any:
 def _scikit_learn(
     key: str, label: str, kind: Callable[..., Any], takes: Sequence[str], **facts: Any
 ) -> Method:
-    """A classifier of scikit-learn that takes a random state, a number of threads, both or none."""
+    """A method of scikit-learn that takes a random state, a number of threads, both or none."""
 
     def make(seed: int, n_jobs: int | None) -> Any:
         common = {"random_state": seed, "n_jobs": n_jobs}
@@ -142,6 +154,19 @@ def _scikit_learn(
 
 def _svc() -> SVC:
     return SVC(C=10, cache_size=KERNEL_CACHE)
+
+
+def _svr() -> TransformedTargetRegressor:
+    # Its tube has the width 0.1, which means something in standard deviations only.
+    return TransformedTargetRegressor(
+        SVR(C=10, cache_size=KERNEL_CACHE), transformer=StandardScaler()
+    )
+
+
+def _linear_svr(random_state: int) -> TransformedTargetRegressor:
+    return TransformedTargetRegressor(
+        LinearSVR(random_state=random_state), transformer=StandardScaler()
+    )
 
 
 def _logistic_regression(random_state: int) -> LogisticRegression:
@@ -166,6 +191,12 @@ def _lightgbm(seed: int, n_jobs: int | None) -> Any:
     return LGBMClassifier(n_jobs=n_jobs, random_state=seed, verbose=-1)
 
 
+def _lightgbm_regressor(seed: int, n_jobs: int | None) -> Any:
+    from lightgbm import LGBMRegressor
+
+    return LGBMRegressor(n_jobs=n_jobs, random_state=seed, verbose=-1)
+
+
 # The registry -------------------------------------------------------------------------------------
 
 SLOW = {"max_rows": 20_000}
@@ -173,10 +204,12 @@ SOMEWHAT_SLOW = {"max_rows": 50_000}
 DENSE = {"needs_dense": True}
 SAME = {"is_random": False}
 QUADRATIC = {"growth": 2.0}  # kernel matrices
-TREES = {"can_be_stored": False}  # of types that skops does not trust
+UNSTORED = {"can_be_stored": False}  # parts of types that skops does not trust
 SEED, JOBS, BOTH = ["random_state"], ["n_jobs"], ["random_state", "n_jobs"]
 
-#: What a comparison runs unasked, in the order of its table.
+#: Predict without looking at the features; what they are compared with.
+BASELINES = ("majority", "mean")
+#: What a comparison of classifiers runs unasked, in the order of its table.
 DEFAULT_METHODS = (
     _ours("locally-linear-identity", "locally linear (linear)", _linear_local_models),
     # The default map is quadratic; of wide rows it takes products of principal components, since
@@ -196,13 +229,13 @@ DEFAULT_METHODS = (
     _scikit_learn("linear-svc", "linear SVM", LinearSVC, SEED, **SAME),
     _scikit_learn("svc", "RBF SVM", _svc, [], **SOMEWHAT_SLOW, **QUADRATIC, **SAME),
     _scikit_learn(
-        "boosting", "gradient boosting", HistGradientBoostingClassifier, SEED, **DENSE, **TREES
+        "boosting", "gradient boosting", HistGradientBoostingClassifier, SEED, **DENSE, **UNSTORED
     ),
 )
 #: What it runs only where its key is given.
 OTHER_METHODS = (
     _ours("adaptive-neighborhood", "SVM per query (LASVM)", AdaptiveNeighborhoodSVC, **DENSE),
-    _ours("megm", "nearest neighbor (MEGM)", _nearest_in_learned_metric, **DENSE, **TREES),
+    _ours("megm", "nearest neighbor (MEGM)", _nearest_in_learned_metric, **DENSE, **UNSTORED),
     _ours("sdca", "linear SVM (SDCA)", SDCASVC),
     _ours("pegasos", "linear SVM (Pegasos)", PegasosSVC),
     _ours("kernel-pegasos", "RBF SVM (Pegasos)", KernelPegasosSVC),
@@ -210,16 +243,53 @@ OTHER_METHODS = (
     _scikit_learn("sgd", "linear SVM (SGD)", SGDClassifier, BOTH),
     _scikit_learn("nystroem", "linear SVM (Nyström)", _nystroem, SEED),
     _scikit_learn(
-        "nearest-neighbors", "nearest neighbors", KNeighborsClassifier, JOBS, **SAME, **TREES
+        "nearest-neighbors", "nearest neighbors", KNeighborsClassifier, JOBS, **SAME, **UNSTORED
     ),
-    Method("lightgbm", "LightGBM", _lightgbm, Package("lightgbm", "lightgbm"), **SAME, **TREES),
+    Method("lightgbm", "LightGBM", _lightgbm, LIGHTGBM, **SAME, **UNSTORED),
     Method(
         "intelex-svc",
         "RBF SVM (scikit-learn-intelex)",
         _intelex_svc,
         Package("scikit-learn-intelex", "sklearnex"),
         **SAME,
+        **UNSTORED,
     ),
 )
 
 METHODS: dict[str, Method] = {method.key: method for method in (*DEFAULT_METHODS, *OTHER_METHODS)}
+
+# Values instead of classes ------------------------------------------------------------------------
+
+#: What a comparison of regressors runs unasked.
+DEFAULT_REGRESSORS = (
+    _ours("locally-linear-identity", "locally linear (linear)", _linear_local_regressors),
+    _ours("locally-linear", "locally linear (quadratic)", LocallyLinearSVR, **DENSE),
+    _ours("locally-linear-cv", "locally linear (tuned)", LocallyLinearSVRCV, **SLOW, **DENSE),
+    _scikit_learn("mean", "mean", DummyRegressor, [], **SAME),
+    _scikit_learn("ridge", "ridge regression", Ridge, [], **SAME),
+    _scikit_learn("linear-svr", "linear SVR", _linear_svr, SEED, **SAME),
+    _scikit_learn("svr", "RBF SVR", _svr, [], **SLOW, **QUADRATIC, **SAME),
+    _scikit_learn(
+        "boosting", "gradient boosting", HistGradientBoostingRegressor, SEED, **DENSE, **UNSTORED
+    ),
+)
+OTHER_REGRESSORS = (
+    _ours("pegasos", "linear SVR (Pegasos)", PegasosRegressor),
+    _scikit_learn(
+        "nearest-neighbors", "nearest neighbors", KNeighborsRegressor, JOBS, **SAME, **UNSTORED
+    ),
+    Method("lightgbm", "LightGBM", _lightgbm_regressor, LIGHTGBM, **SAME, **UNSTORED),
+)
+REGRESSORS: dict[str, Method] = {
+    method.key: method for method in (*DEFAULT_REGRESSORS, *OTHER_REGRESSORS)
+}
+
+
+def methods_of(task: str) -> dict[str, Method]:
+    """The methods of a task by key."""
+    return {CLASSIFICATION: METHODS, REGRESSION: REGRESSORS}[task]
+
+
+def default_methods(task: str) -> tuple[Method, ...]:
+    """Those that a comparison runs unasked."""
+    return {CLASSIFICATION: DEFAULT_METHODS, REGRESSION: DEFAULT_REGRESSORS}[task]

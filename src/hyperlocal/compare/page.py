@@ -1,4 +1,4 @@
-"""The page: the table of methods, and for each of them regions, confusion and explanations."""
+"""The page: the table of methods, and for each of them regions, errors and explanations."""
 
 from __future__ import annotations
 
@@ -14,17 +14,27 @@ from sklearn.metrics import confusion_matrix
 
 from ..datasets.dataset import take_rows
 from ..model.multiclass import as_columns, margins_over_rival
-from .charts import calibration_chart, errors_of, pareto_chart, pareto_front
+from .charts import (
+    calibration_chart,
+    errors_of,
+    pareto_chart,
+    pareto_front,
+    residuals_chart,
+    values_chart,
+)
 from .experiment import Experiment
-from .explaining import RowExplanation, explain_row
-from .metrics import METRICS
-from .regions import Plane, boundary_chart, class_colors, css_color, find_plane
+from .explaining import RowExplanation, explain_row, signed
+from .methods import BASELINES
+from .metrics import METRICS, metrics_of
+from .regions import ClassColors, Plane, ValueColors, boundary_chart, colors_of, find_plane
 from .run import Outcome, Row, rows_for
 from .table import formatted, headings
+from .targets import in_short
 
 FEATURES_SHOWN = 8
 MAX_CLASSES_OF_MATRIX = 30
 PAIRS_SHOWN = 15
+VALUES_SHOWN = 300
 
 
 def write_page(
@@ -33,7 +43,7 @@ def write_page(
     outcomes: Sequence[Outcome],
     *,
     seed: int = 0,
-    metric: str = "accuracy",
+    metric: str | None = None,
 ) -> None:
     """Write the page to a file; see :func:`render_page`.
 
@@ -55,7 +65,11 @@ def write_page(
 
 
 def render_page(
-    experiment: Experiment, outcomes: Sequence[Outcome], *, seed: int = 0, metric: str = "accuracy"
+    experiment: Experiment,
+    outcomes: Sequence[Outcome],
+    *,
+    seed: int = 0,
+    metric: str | None = None,
 ) -> str:
     """Return a comparison as a page of HTML.
 
@@ -67,9 +81,9 @@ def render_page(
         From :func:`~hyperlocal.compare.run`, one for each method.
     seed : int, default=0
         Chooses the rows that are drawn.
-    metric : str, default="accuracy"
+    metric : str, optional
         What the picture shows and the best method is best by: a name of
-        :data:`~hyperlocal.compare.metrics.METRICS`.
+        :data:`~hyperlocal.compare.metrics.METRICS`; accuracy or R² by default.
 
     Examples
     --------
@@ -79,18 +93,18 @@ def render_page(
     >>> render_page(experiment, [run(METHODS["linear-svc"], experiment)])[:15]
     '<!doctype html>'
     """
-    rows = [outcome.row for outcome in outcomes]
-    classes = np.unique(np.concatenate([experiment.y_train, experiment.y_test]))
+    metric = metric or metrics_of(experiment.task)[0]
+    rows, colors = [outcome.row for outcome in outcomes], colors_of(experiment)
     plane = find_plane(experiment, outcomes, seed)
     best = min(errors_of(rows, metric).items(), key=lambda pair: pair[1], default=(0, 0))[0]
     sections = (
-        _model_section(j, outcome, experiment, plane, classes)
+        _model_section(j, outcome, experiment, plane, colors)
         for j, outcome in enumerate(outcomes)
         if outcome.predicted is not None
     )
     template = Template(files(__package__).joinpath("page.html").read_text(encoding="utf-8"))
     return template.substitute(
-        title=escape(f"{experiment.name}: comparison of classifiers"),
+        title=escape(f"{experiment.name}: comparison of methods"),
         name=escape(experiment.name),
         summary=escape(experiment.summary),
         best=best,
@@ -98,7 +112,7 @@ def render_page(
         table=methods_table(rows, metric),
         metric=escape(METRICS[metric].heading),
         pareto=pareto_chart(rows, metric),
-        majority=escape(_majority(rows, metric)),
+        baseline=escape(_baseline(rows, metric)),
         sections="\n".join(sections),
     )
 
@@ -108,40 +122,73 @@ def _model_section(
     outcome: Outcome,
     experiment: Experiment,
     plane: Plane | None,
-    classes: np.ndarray,
+    colors: ClassColors | ValueColors,
 ) -> str:
     name = escape(outcome.row.method)
     if plane is None:
         regions = "<p>Not drawn: rows of one feature, or too wide for a picture.</p>"
     else:
-        regions = (
-            f"<figure>{boundary_chart(number, outcome, experiment, plane, classes)}<figcaption>"
-            f"{escape(plane.caption)}</figcaption>{legend(classes)}</figure>"
-        )
-    curve = calibration_chart(outcome, experiment)
-    if curve:
-        curve = (
-            f"<h3>Calibration</h3><figure>{curve}<figcaption>On the diagonal, rows with a "
-            "probability of 0.7 are right seven times in ten.</figcaption></figure>"
-        )
+        picture = boundary_chart(number, outcome, experiment, plane, colors)
+        regions = _figure(picture, escape(plane.caption), legend(colors))
+    if isinstance(colors, ValueColors):
+        title, errors = "Predictions", _value_errors(outcome, experiment)
+    else:
+        title, errors = "Decision regions", _class_errors(outcome, experiment, colors.classes)
     return (
         f'<section class="model" id="model-{number}" tabindex="-1" '
         f'aria-labelledby="name-{number}">\n<h2 id="name-{number}">{name}</h2>\n'
-        f'<div class="columns"><div><h3>Decision regions</h3>{regions}</div>\n'
-        f"<div><h3>Confusion</h3>{confusion(outcome, experiment, classes)}{curve}</div></div>\n"
+        f'<div class="columns"><div><h3>{title}</h3>{regions}</div>\n<div>{errors}</div></div>\n'
         f'<h3>Explanations</h3><div class="columns">{explanations(outcome, experiment)}</div>\n'
         "</section>"
     )
 
 
-def _majority(rows: Sequence[Row], metric: str) -> str:
-    """What always predicting the most frequent class gives, in words."""
+def _figure(picture: str, caption: str, after: str = "") -> str:
+    return f"<figure>{picture}<figcaption>{caption}</figcaption>{after}</figure>"
+
+
+def _class_errors(outcome: Outcome, experiment: Experiment, classes: np.ndarray) -> str:
+    matrix = f"<h3>Confusion</h3>{confusion(outcome, experiment, classes)}"
+    curve = calibration_chart(outcome, experiment)
+    if not curve:
+        return matrix
+    caption = "On the diagonal, rows with a probability of 0.7 are right seven times in ten."
+    return f"{matrix}<h3>Calibration</h3>{_figure(curve, caption)}"
+
+
+def _value_errors(outcome: Outcome, experiment: Experiment) -> str:
+    assert outcome.predicted is not None
+    rows = _rows_to_draw(np.abs(experiment.y_test - outcome.predicted))
+    is_all = len(rows) == len(experiment.y_test)
+    which = "All test rows." if is_all else "Some test rows, and those with the largest errors."
+    return (
+        "<h3>Predicted against true values</h3>"
+        + _figure(values_chart(outcome, experiment, rows), which)
+        + "<h3>Residuals</h3>"
+        + _figure(
+            residuals_chart(outcome, experiment, rows), "Above zero, predictions are too low."
+        )
+    )
+
+
+def _rows_to_draw(errors: np.ndarray) -> np.ndarray:
+    """Evenly spread test rows, and the worst ones."""
+    if len(errors) <= VALUES_SHOWN:
+        return np.arange(len(errors))
+    spread = np.linspace(0, len(errors) - 1, 9 * VALUES_SHOWN // 10).astype(int)
+    return np.union1d(spread, np.argsort(-errors)[: VALUES_SHOWN // 10])
+
+
+def _baseline(rows: Sequence[Row], metric: str) -> str:
+    """What a prediction without features gives, in words."""
+    what = {
+        "majority": "Always predicting the most frequent class",
+        "mean": "Always predicting the mean",
+    }
     for row in rows:
-        if row.key == "majority" and getattr(row, metric) is not None:
+        if row.key in BASELINES and getattr(row, metric) is not None:
             figure = METRICS[metric].text(getattr(row, metric))
-            return (
-                f"Always predicting the most frequent class has {METRICS[metric].heading} {figure}."
-            )
+            return f"{what[row.key]} has {METRICS[metric].heading} {figure}."
     return ""
 
 
@@ -170,13 +217,13 @@ def methods_table(rows: Sequence[Row], metric: str = "accuracy") -> str:
     lines = [f'<thead><tr><th scope="col">no.</th>{heads}</tr></thead>', "<tbody>"]
     for j, row in enumerate(rows):
         name, *figures, note = (escape(text) for text in formatted(row, metrics))
-        if row.accuracy is not None:
+        if row.is_measured:
             name = f'<button type="button" aria-controls="model-{j}">{name}</button>'
         if j in errors and errors[j] == min(errors.values()):
             figures[0] = f"<strong>{figures[0]}</strong>"
         mark = ' <span class="mark">front</span>' if j in front else ""
         cells = "".join(f"<td>{figure}</td>" for figure in figures)
-        opening = f'<tr data-model="{j}">' if row.accuracy is not None else '<tr class="absent">'
+        opening = f'<tr data-model="{j}">' if row.is_measured else '<tr class="absent">'
         lines.append(
             f'{opening}<td>{j + 1}</td><th scope="row">{name}{mark}</th>{cells}'
             + (f'<td class="note">{note}</td></tr>' if has_notes else "</tr>")
@@ -184,12 +231,11 @@ def methods_table(rows: Sequence[Row], metric: str = "accuracy") -> str:
     return "\n".join([*lines, "</tbody>"])
 
 
-def legend(classes: np.ndarray) -> str:
-    """The color of each class."""
+def legend(colors: ClassColors | ValueColors) -> str:
+    """What each color means."""
     items = (
-        f'<li><span class="swatch" style="background:{css_color(color)}"></span>'
-        f"{escape(str(label))}</li>"
-        for label, color in zip(classes, class_colors(len(classes)), strict=True)
+        f'<li><span class="swatch" style="background:{color}"></span>{escape(label)}</li>'
+        for color, label in colors.legend()
     )
     return f'<ul class="legend">{"".join(items)}</ul>'
 
@@ -257,8 +303,11 @@ def explanations(outcome: Outcome, experiment: Experiment) -> str:
         return ""
     X_test = rows_for(experiment.X_test, outcome.needs_dense)
     try:
-        margins = margins_over_rival(as_columns(model.decision_function(X_test)))
-        chosen = _rows_to_explain(margins, outcome.predicted == experiment.y_test)
+        if experiment.is_regression:
+            chosen = _values_to_explain(outcome.predicted, experiment.y_test)
+        else:
+            margins = margins_over_rival(as_columns(model.decision_function(X_test)))
+            chosen = _rows_to_explain(margins, outcome.predicted == experiment.y_test)
         names = experiment.feature_names or [f"x{j}" for j in range(X_test.shape[1])]
         figures = []
         for what, row in chosen.items():
@@ -282,28 +331,47 @@ def _rows_to_explain(margins: np.ndarray, right: np.ndarray) -> dict[str, int]:
     return rows
 
 
+def _values_to_explain(predicted: np.ndarray, y: np.ndarray) -> dict[str, int]:
+    too_high = predicted - y
+    middle = np.abs(predicted - np.median(predicted))
+    rows = {"A middle prediction": int(middle.argmin())}
+    if too_high.max() > 0:
+        rows["Most too high"] = int(too_high.argmax())
+    if too_high.min() < 0:
+        rows["Most too low"] = int(too_high.argmin())
+    return rows
+
+
 def _one_explanation(what: str, row: int, explained: RowExplanation, truth: Any) -> str:
-    bars = [*explained.largest(FEATURES_SHOWN), *explained.constants]
+    bars, constants = explained.largest(FEATURES_SHOWN), explained.constants
     widest = max(abs(value) for _, value in bars) or 1.0
-    lines = "".join(_bar(name, value, widest) for name, value in bars)
+    # What is not of columns has no bar: that of a mean price would make all others invisible.
+    shares = [*(value / widest for _, value in bars), *[0.0] * len(constants)]
+    *figures, score = signed([*(value for _, value in (*bars, *constants)), explained.score])
+    names = [name for name, _ in (*bars, *constants)]
+    lines = "".join(map(_bar, names, shares, figures))
     place = explained.place or f"test row {row}"
     boundary = explained.boundary_text()
     after = f"<p>It would be {escape(boundary)}.</p>" if boundary else ""
+    if explained.explanation.classes is None:
+        truth, total = f"true value {in_short(truth)}", "prediction"
+    else:
+        truth, total = f"of class {truth}", "score"
     return (
-        f'<div><table class="bars"><caption><strong>{what}</strong>: {escape(place)}, of class '
-        f"{escape(str(truth))}, predicted {escape(str(explained.explanation.prediction))}. What "
-        f"adds to the score of {escape(str(explained.label))}:</caption><tbody>{lines}</tbody>"
-        f'<tfoot><tr><th scope="row">score</th><td></td><td>{explained.score:+.3f}</td></tr>'
+        f'<div><table class="bars"><caption><strong>{what}</strong>: {escape(place)}, '
+        f"{escape(truth)}, predicted {escape(explained.prediction)}. What "
+        f"adds to the {escape(explained.score_name)}:</caption><tbody>{lines}</tbody>"
+        f'<tfoot><tr><th scope="row">{total}</th><td></td><td>{score}</td></tr>'
         f"</tfoot></table>{after}</div>"
     )
 
 
-def _bar(name: str, value: float, widest: float) -> str:
-    length = 50 * abs(value) / widest
-    start = 50 if value >= 0 else 50 - length
-    kind = "plus" if value >= 0 else "minus"
+def _bar(name: str, share: float, figure: str) -> str:
+    length = 50 * abs(share)
+    start = 50 if share >= 0 else 50 - length
+    kind = "plus" if share >= 0 else "minus"
     return (
         f'<tr><th scope="row">{escape(name)}</th><td class="track" aria-hidden="true"><span '
         f'class="{kind}" style="left:{start:.1f}%;width:{length:.1f}%"></span></td>'
-        f"<td>{value:+.3f}</td></tr>"
+        f"<td>{figure}</td></tr>"
     )

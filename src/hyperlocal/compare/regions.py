@@ -1,4 +1,4 @@
-"""Decision regions of the page: what models predict on a plane of rows."""
+"""Regions of the page: what models predict on a plane of rows, as colors of classes or values."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from ..estimators.table_encoder import TableEncoder
 from .experiment import Experiment
 from .png import data_url
 from .run import Outcome, rows_for
+from .targets import in_short
 
 GRID_WIDTH, GRID_HEIGHT = 120, 90  # pixels of the decision regions
 WIDTH, HEIGHT = 480, 360
@@ -32,12 +33,57 @@ COLORS = [
 ]  # fmt: skip
 
 
-def class_colors(n_classes: int) -> list[tuple[int, int, int]]:
+# From low to high values: both ends are told apart by all, on white and on black.
+LOW, HIGH = (0, 114, 178), (240, 200, 66)
+STEPS = 24  # of the colors of values
+
+
+class ClassColors:
     """A color for each class; more than ten go round the circle of hues."""
-    if n_classes <= len(COLORS):
-        return COLORS[:n_classes]
-    hues = (colorsys.hls_to_rgb(j / n_classes, 0.55, 0.65) for j in range(n_classes))
-    return [(round(255 * r), round(255 * g), round(255 * b)) for r, g, b in hues]
+
+    def __init__(self, classes: np.ndarray):
+        self.classes = classes
+        n_classes = len(classes)
+        hues = (colorsys.hls_to_rgb(j / n_classes, 0.55, 0.65) for j in range(n_classes))
+        circle = [(round(255 * r), round(255 * g), round(255 * b)) for r, g, b in hues]
+        self.palette = COLORS[:n_classes] if n_classes <= len(COLORS) else circle
+
+    def codes(self, labels: np.ndarray) -> np.ndarray:
+        """The number of the color of each label."""
+        return np.searchsorted(self.classes, labels)
+
+    def legend(self) -> list[tuple[str, str]]:
+        """Colors and what they mean."""
+        pairs = zip(self.classes, self.palette, strict=True)
+        return [(css_color(color), str(label)) for label, color in pairs]
+
+
+class ValueColors:
+    """Colors from low to high values; the few most extreme ones have those of the ends."""
+
+    def __init__(self, values: np.ndarray):
+        self.low, self.high = np.quantile(values, [0.01, 0.99])
+        if self.low == self.high:
+            self.low, self.high = values.min(), values.max()
+        shares = np.linspace(0, 1, STEPS)[:, None]
+        mixed = np.round((1 - shares) * np.array(LOW) + shares * np.array(HIGH)).astype(int)
+        self.palette = [tuple(color) for color in mixed.tolist()]
+
+    def codes(self, values: np.ndarray) -> np.ndarray:
+        """The number of the color of each value."""
+        part = (values - self.low) / (self.high - self.low)
+        return np.clip(np.floor(STEPS * part), 0, STEPS - 1).astype(int)
+
+    def legend(self) -> list[tuple[str, str]]:
+        """The ends and the middle."""
+        places = ((0, self.low), (STEPS // 2, (self.low + self.high) / 2), (-1, self.high))
+        return [(css_color(self.palette[j]), in_short(value)) for j, value in places]
+
+
+def colors_of(experiment: Experiment) -> ClassColors | ValueColors:
+    """The colors of what is predicted."""
+    y = np.concatenate([experiment.y_train, experiment.y_test])
+    return ValueColors(y) if experiment.is_regression else ClassColors(np.unique(y))
 
 
 def css_color(color: tuple[int, int, int]) -> str:
@@ -82,7 +128,7 @@ def find_plane(
     test, shown = _some_rows(experiment.X_test, POINTS_SHOWN, rng)
     pair = _two_features(experiment, outcomes, test)
     if pair is None:
-        return _components(train, test, shown, seed)
+        return _components(experiment, train, test, shown, seed)
     return _features(experiment, train, test, shown, pair)
 
 
@@ -131,14 +177,22 @@ def _features(
     inside = ((test[:, pair] >= low) & (test[:, pair] <= high)).all(axis=1)
     caption = (
         "What the model predicts if the two features that matter most change and all others stay "
-        "as in a typical training row. Test rows have the color of their class, and other values "
-        "in the other features; those that the model gets wrong have a ring."
+        f"as in a typical training row. Test rows have {_color_of_rows(experiment)}, and other "
+        "values in the other features."
     )
     points = _places(test[inside][:, pair], low, high)
     return Plane(grid, points, shown[inside], (axes[0], axes[1]), caption)
 
 
-def _components(train: np.ndarray, test: np.ndarray, shown: np.ndarray, seed: int) -> Plane:
+def _color_of_rows(experiment: Experiment) -> str:
+    if experiment.is_regression:
+        return "the color of their true value"
+    return "the color of their class, and a ring where the model gets them wrong"
+
+
+def _components(
+    experiment: Experiment, train: np.ndarray, test: np.ndarray, shown: np.ndarray, seed: int
+) -> Plane:
     pca = PCA(2, svd_solver="full" if train.shape[1] < 500 else "randomized", random_state=seed)
     pca.fit(train)
     found = pca.transform(test)
@@ -151,8 +205,8 @@ def _components(train: np.ndarray, test: np.ndarray, shown: np.ndarray, seed: in
     )
     caption = (
         "What the model predicts on the plane of the first two principal components, with their "
-        "parts of the variance. Test rows are projected to it; those that the model gets wrong "
-        "have a ring."
+        f"parts of the variance. Test rows are projected to it; they have "
+        f"{_color_of_rows(experiment)}."
     )
     points = _places(found, low, high)
     return Plane(grid.astype(train.dtype), points, shown, (axes[0], axes[1]), caption)
@@ -187,21 +241,25 @@ def _some_rows(X: Any, most: int, rng: np.random.Generator) -> tuple[np.ndarray,
 
 
 def boundary_chart(
-    number: int, outcome: Outcome, experiment: Experiment, plane: Plane, classes: np.ndarray
+    number: int,
+    outcome: Outcome,
+    experiment: Experiment,
+    plane: Plane,
+    colors: ClassColors | ValueColors,
 ) -> str:
-    """Predictions on the plane, and test rows on it; wrong ones have a ring."""
+    """Predictions on the plane, and test rows on it; wrong classes have a ring."""
     if outcome.predicted is None:
         return ""
-    colors = class_colors(len(classes))
     grid = rows_for(plane.grid, outcome.needs_dense)
-    regions = np.searchsorted(classes, outcome.model.predict(grid))
-    picture = data_url(regions.reshape(GRID_HEIGHT, GRID_WIDTH), colors, REGION_ALPHA)
-    right = outcome.predicted == experiment.y_test
+    regions = colors.codes(outcome.model.predict(grid))
+    picture = data_url(regions.reshape(GRID_HEIGHT, GRID_WIDTH), colors.palette, REGION_ALPHA)
+    truth = colors.codes(experiment.y_test)
+    right = experiment.is_regression | (outcome.predicted == experiment.y_test)
     across, upwards = plane.axes
     width, height = WIDTH - LEFT, HEIGHT - BOTTOM
     lines = [
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="plane-{number}">',
-        f'<title id="plane-{number}">Decision regions of {escape(outcome.row.method)} over '
+        f'<title id="plane-{number}">Predictions of {escape(outcome.row.method)} over '
         f"{escape(across.name)} and {escape(upwards.name)}, with {len(plane.shown)} test rows."
         "</title>",
         f'<image href="{picture}" x="{LEFT}" width="{width}" height="{height}" '
@@ -209,7 +267,7 @@ def boundary_chart(
         *_axis_texts(across, upwards),
     ]
     for place, row in zip(plane.points, plane.shown, strict=True):
-        color = css_color(colors[int(np.searchsorted(classes, experiment.y_test[row]))])
+        color = css_color(colors.palette[truth[row]])
         kind = "" if right[row] else ' class="wrong"'
         lines.append(
             f'<circle{kind} cx="{LEFT + width * place[0]:.1f}" cy="{height * place[1]:.1f}" '
@@ -218,21 +276,17 @@ def boundary_chart(
     return "\n".join([*lines, "</svg>"])
 
 
-def _short(number: float) -> str:
-    return f"{number:,.0f}" if 100 <= abs(number) < 1e6 else f"{number:.3g}"
-
-
 def _axis_texts(across: Axis, upwards: Axis) -> list[str]:
     bottom, middle = HEIGHT - BOTTOM, (LEFT + WIDTH) / 2
     turned = f'transform="translate(14 {bottom / 2:.0f}) rotate(-90)" text-anchor="middle"'
     left = f'x="{LEFT - 5}" text-anchor="end"'
     return [
-        f'<text class="tick" x="{LEFT}" y="{bottom + 16}">{_short(across.first)}</text>',
+        f'<text class="tick" x="{LEFT}" y="{bottom + 16}">{in_short(across.first)}</text>',
         f'<text class="tick" x="{WIDTH - 2}" y="{bottom + 16}" text-anchor="end">'
-        f"{_short(across.last)}</text>",
+        f"{in_short(across.last)}</text>",
         f'<text class="axis" x="{middle}" y="{HEIGHT - 5}" text-anchor="middle">'
         f"{escape(across.name)}</text>",
-        f'<text class="tick" {left} y="12">{_short(upwards.last)}</text>',
-        f'<text class="tick" {left} y="{bottom - 2}">{_short(upwards.first)}</text>',
+        f'<text class="tick" {left} y="12">{in_short(upwards.last)}</text>',
+        f'<text class="tick" {left} y="{bottom - 2}">{in_short(upwards.first)}</text>',
         f'<text class="axis" {turned}>{escape(upwards.name)}</text>',
     ]

@@ -23,7 +23,7 @@ from ..datasets import Dataset, is_sparse
 from ..datasets.dataset import Rows
 from ..export.sizes import count_numbers
 from .experiment import DEFAULT_TEST_SIZE, Experiment, prepare
-from .methods import DEFAULT_METHODS, Method
+from .methods import Method, default_methods
 from .metrics import measures
 
 MAX_DENSE_NUMBERS = 2**27  # sparse rows are made dense for a method up to 1 GiB of float64
@@ -51,6 +51,14 @@ class Row:
     auc: float | None = None  #: area under the ROC curve; the classes' mean if there are many
     average_precision: float | None = None  #: of the positive class, or the classes' mean
     log_loss: float | None = None  #: of methods with probabilities
+    r2: float | None = None  #: part of the variance of values that is explained
+    rmse: float | None = None  #: root of the mean squared error, in the units of the values
+    mae: float | None = None  #: mean absolute error
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether the method was run to the end."""
+        return self.predict_microseconds is not None
 
 
 @dataclass(frozen=True)
@@ -157,7 +165,8 @@ def predicted_seconds(
     """
     n_rows, n_test = experiment.X_train.shape[0], experiment.X_test.shape[0]
     share = min(TRIAL_ROWS / n_rows, 1.0)
-    few = np.flatnonzero(hold_out(experiment.y_train, share, np.random.default_rng(seed)))
+    strata = np.zeros(n_rows) if experiment.is_regression else experiment.y_train
+    few = np.flatnonzero(hold_out(strata, share, np.random.default_rng(seed)))
     model = method.make(seed, n_jobs)
     queries = rows_for(experiment.X_test[:TRIAL_QUERIES], method.needs_dense)
     with warnings.catch_warnings():
@@ -224,6 +233,7 @@ def compare(
     test_size: float = DEFAULT_TEST_SIZE,
     seed: int = 0,
     n_jobs: int | None = None,
+    task: str = "auto",
 ) -> list[Row]:
     """Compare methods on one data set; return a row for each.
 
@@ -231,8 +241,8 @@ def compare(
     ----------
     data : Dataset
     methods : iterable of Method, optional
-        Default: :data:`DEFAULT_METHODS`, without those that would be slow.
-    test_size, seed
+        Default: those of the task that run unasked, without those that would be slow.
+    test_size, seed, task
         See :func:`prepare`.
     seed, n_jobs
         See :func:`run`.
@@ -245,9 +255,9 @@ def compare(
     >>> [row.method for row in compare(data, pick_methods(["linear-svc"]))]
     ['linear SVM']
     """
-    experiment = prepare(data, test_size=test_size, seed=seed)
+    experiment = prepare(data, test_size=test_size, seed=seed, task=task)
     force = methods is not None
     return [
         run(method, experiment, seed=seed, n_jobs=n_jobs, force=force).row
-        for method in (DEFAULT_METHODS if methods is None else methods)
+        for method in (default_methods(experiment.task) if methods is None else methods)
     ]

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import warnings
 from copy import copy, deepcopy
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from distributed import Client
@@ -17,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..data.arguments import check_choice, check_number, make_generator
 from ..data.checks import class_weights_by_mass, require_two_classes, warn_about_scales
 from ..data.labelled import LabelledRows
-from ..estimators.chain import ChainClassifier
+from ..estimators.chain_classifier import ChainClassifier
 from ..estimators.probabilities import loss_is_log
 from ..gates.anchors import rows_to_sample
 from ..model.local_model import ChainSettings, LocalModel
@@ -42,11 +43,33 @@ PARTITIONINGS = ("anchors", "random", "given")
 SORTED = 0.3
 
 
+@dataclass(eq=False, repr=False)
 class DaskClassifier(ClassifierMixin, BaseEstimator):
     """Base of the classifiers that are trained on a Dask cluster."""
 
-    _local_class: type[ChainClassifier]
-    _local: ChainClassifier
+    _local_class: ClassVar[type[ChainClassifier]]
+
+    client: Any = None
+    _: KW_ONLY
+    partitioning: str = "anchors"
+    n_partitions: int | None = None
+    epochs_per_round: Any = "auto"
+    n_anchors: Any = "auto"
+    n_neighbors: int = 8
+    beta: Any = "auto"
+    anchors: Any = "kmeans"
+    feature_map: Any = "auto"
+    code_on: Any = "input"
+    normalize: bool = True
+    C: float = 3.0
+    loss: str = "squared_hinge"
+    multi_class: str = "ovr"
+    max_iter: int = 500
+    tol: float = 1e-3
+    intercept_scaling: float = 1.0
+    class_weight: Any = None
+    random_state: Any = None
+    verbose: int = 0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit on the cluster.
@@ -119,50 +142,17 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         return self._apply("decision_function", X)
 
     def predict(self, X: Any) -> Any:
-        """Predicted class labels; lazy for Dask collections, computed for anything else.
-
-        Parameters
-        ----------
-        X : Dask array or dataframe, or {array-like, CSR} of shape (n_rows, n_features)
-            Rows.
-
-        Returns
-        -------
-        Dask array or series, or ndarray of shape (n_rows,)
-            Labels.
-        """
+        """Predicted class labels of rows, as :meth:`decision_function` takes and returns them."""
         return self._apply("predict", X)
 
     @available_if(loss_is_log)
     def predict_proba(self, X: Any) -> Any:
-        """Class probabilities (``loss="log"``); lazy for Dask collections.
-
-        Parameters
-        ----------
-        X : Dask array or dataframe, or {array-like, CSR} of shape (n_rows, n_features)
-            Rows.
-
-        Returns
-        -------
-        Dask array or dataframe, or ndarray of shape (n_rows, n_classes)
-            Probabilities.
-        """
+        """Class probabilities of rows (``loss="log"``), ``(n_rows, n_classes)``."""
         return self._apply("predict_proba", X)
 
     @available_if(loss_is_log)
     def predict_log_proba(self, X: Any) -> Any:
-        """Logarithms of class probabilities (``loss="log"``); lazy for Dask collections.
-
-        Parameters
-        ----------
-        X : Dask array or dataframe, or {array-like, CSR} of shape (n_rows, n_features)
-            Rows.
-
-        Returns
-        -------
-        Dask array or dataframe, or ndarray of shape (n_rows, n_classes)
-            Logarithms of probabilities.
-        """
+        """Logarithms of class probabilities (``loss="log"``), ``(n_rows, n_classes)``."""
         return self._apply("predict_log_proba", X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -272,7 +262,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
     def _agree(self, facts: list[PartFacts]) -> tuple[np.dtype[Any], np.ndarray, np.ndarray]:
         """One type of numbers, all classes, and the weight of each."""
         filled = [fact for fact in facts if fact.n_rows]
-        # An empty frame does not tell whether its rows would be sparse.
+        # An empty frame does not show whether its rows would be sparse.
         for name, known in (("n_features", facts), ("names", facts), ("is_sparse", filled)):
             values = {getattr(fact, name) for fact in known}
             if len(values) > 1:

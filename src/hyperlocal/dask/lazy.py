@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..data.checks import check_sample_weight
-from ..estimators.chain import ChainClassifier
+from ..estimators.chain_classifier import ChainClassifier
 from .collections import row_parts
 
 

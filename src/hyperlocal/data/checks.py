@@ -1,4 +1,4 @@
-"""The border: what users give becomes contiguous arrays and label codes, or a clear error."""
+"""Checks of what users give: it becomes contiguous arrays and label codes, or a clear error."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import assert_all_finite, gen_batches
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import validate_data
 
 from .labelled import LabelledRows, RowOrigin
@@ -81,10 +81,19 @@ def check_labelled_rows(
 
 
 def check_block(
-    estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, reset: bool
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    reset: bool,
+    is_numeric: bool = False,
 ) -> tuple[Any, np.ndarray, np.ndarray]:
     """Validate another block of labelled rows; rows of weight zero are left out, possibly all."""
-    X, y = _check_rows_and_labels(estimator, X, y, reset)
+    if is_numeric:
+        X, y = _check_rows_and_values(estimator, X, y, reset, multi_output=True)
+    else:
+        X, y = _check_rows_and_labels(estimator, X, y, reset)
     weights = check_sample_weight(sample_weight, len(y), all_rows=False)
     X, y, weights, _ = _without_weightless(X, y, weights)
     return X, y, weights
@@ -111,18 +120,23 @@ def check_valued_rows(
 
     With ``multi_output`` the values may have several columns, and stay float64.
     """
-    X = well_formed(X)
+    X, y = _check_rows_and_values(estimator, X, y, reset, multi_output)
+    X, y, weights, origin = _without_weightless(X, y, check_sample_weight(sample_weight, len(y)))
+    values, target = np.unique(y, return_inverse=True, axis=0)
+    target = target.ravel().astype(np.int32)
+    return LabelledRows(X, target, values, weights, origin, is_numeric=True)
+
+
+def _check_rows_and_values(
+    estimator: Any, X: Any, y: Any, reset: bool, multi_output: bool
+) -> tuple[Any, np.ndarray]:
     rules = {**_array_rules(), "y_numeric": True, "multi_output": multi_output}
-    X, y = validate_data(estimator, X, y, reset=reset, **rules)
+    X, y = validate_data(estimator, well_formed(X), y, reset=reset, **rules)
     if sp.issparse(y):
         raise TypeError("y is sparse; give a dense array of values: y.toarray().")
     X = canonical(X)
     _check_magnitude(X, fitted_to=reset)
-    X, y, weights, origin = _without_weightless(X, y, check_sample_weight(sample_weight, len(y)))
-    y = y.astype(np.float64 if multi_output else X.dtype, copy=False)
-    values, target = np.unique(y, return_inverse=True, axis=0)
-    target = target.ravel().astype(np.int32)
-    return LabelledRows(X, target, values, weights, origin, is_numeric=True)
+    return X, y.astype(np.float64 if multi_output else X.dtype, copy=False)
 
 
 def _without_weightless(
@@ -149,6 +163,24 @@ def check_known_classes(classes: Any, fitted: np.ndarray | None) -> np.ndarray:
             f"classes={known.tolist()} differ from those of the first call, {fitted.tolist()}."
         )
     return known
+
+
+def known_classes(estimator: Any, classes: Any) -> np.ndarray:
+    """All labels that an estimator's ``partial_fit`` can get, and whether it can weigh them."""
+    if isinstance(estimator.class_weight, str):
+        raise ValueError(
+            "class_weight='balanced' would balance each batch by itself in partial_fit; give a "
+            "dict of weights."
+        )
+    is_fitted = hasattr(estimator, "model_")
+    return check_known_classes(classes, estimator.classes_ if is_fitted else None)
+
+
+def check_batch(estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> LabelledRows:
+    """Validate a batch of ``partial_fit``, whose labels may be some of the classes."""
+    known, is_first = known_classes(estimator, classes), not hasattr(estimator, "model_")
+    weights = (sample_weight, estimator.class_weight)
+    return check_labelled_rows(estimator, X, y, *weights, classes=known, reset=is_first)
 
 
 def _check_labels(y: np.ndarray) -> None:
@@ -301,7 +333,9 @@ def warn_about_scales(X: Any, why: str = DISTANCES_NEED_SCALES) -> None:
 
 def _total_variance(X: Any) -> float:
     """Sum of the features' variances, in float64 without a copy of all rows."""
-    scaler = StandardScaler(with_mean=False)  # sparse rows are not centred; variances are
-    for part in gen_batches(X.shape[0], ROWS_TO_CHECK if sp.issparse(X) else ROWS_PER_BATCH):
-        scaler.partial_fit(X[part])
-    return float(scaler.var_.sum())
+    if sp.issparse(X):
+        return float(mean_variance_axis(X, axis=0)[1].sum(dtype=np.float64))
+    mean, total = X.mean(axis=0, dtype=np.float64), 0.0
+    for part in gen_batches(X.shape[0], ROWS_PER_BATCH):
+        total += float(np.square(X[part] - mean).sum())
+    return total / X.shape[0]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..runtime.threads import row_blocks
 from .checks import (
     check_block,
     check_known_classes,
@@ -20,10 +22,13 @@ from .checks import (
 from .labelled import LabelledRows
 from .row_store import NumberFile, Ranges, RowStore, open_store, single_rows
 
+# Values of so many rows are read at a time.
+ROWS_PER_READ = 1 << 16
+# Rounding leaves such a relative spread in constant values.
+ROUNDING = 1e-12
 
-def collect_stream(
-    estimator: Any, stream: Iterable[Any], rows: StoredRows, class_weight: Any
-) -> None:
+
+def collect_stream(estimator: Any, stream: Iterable[Any], rows: StoredRows) -> None:
     """Check the blocks of a stream as ``fit`` checks its rows, and write them to files.
 
     Parameters
@@ -33,7 +38,6 @@ def collect_stream(
     stream : iterable of (X, y) or (X, y, sample_weight)
     rows : StoredRows
         Where the rows go.
-    class_weight : dict, "balanced" or None
     """
     number = 0
     for number, block in enumerate(_blocks_of(stream), start=1):
@@ -41,7 +45,10 @@ def collect_stream(
             X, y, weights = _parts(block)
             if np.shape(X)[0] == 0:
                 continue
-            rows.append(*check_block(estimator, X, y, weights, reset=rows.is_new))
+            checked = check_block(
+                estimator, X, y, weights, reset=rows.is_new, is_numeric=rows.is_numeric
+            )
+            rows.append(*checked)
         except (ValueError, TypeError) as error:
             kind = TypeError if isinstance(error, TypeError) else ValueError
             raise kind(f"block {number - 1} of the stream (from 0): {error}") from error
@@ -49,7 +56,7 @@ def collect_stream(
         raise ValueError(
             f"the stream has no rows: {number} blocks, none with a row of positive weight."
         )
-    rows.finish(class_weight)
+    rows.finish()
 
 
 def _blocks_of(stream: Any) -> Iterator[Any]:
@@ -130,10 +137,22 @@ class _Files:
 
 
 class StoredRows:
-    """The rows of a stream in files: features, labels, weights."""
+    """The rows of a stream in files: features, labels, weights.
 
-    def __init__(self, folder: Path, classes: Any = None):
+    Parameters
+    ----------
+    folder : Path
+    classes : array-like, optional
+        All possible labels.
+    class_weight : dict, "balanced" or None
+    """
+
+    is_numeric = False
+    total_weight: float
+
+    def __init__(self, folder: Path, classes: Any = None, class_weight: Any = None):
         self.folder = folder
+        self.class_weight = class_weight
         self.labels = LabelBook(None if classes is None else check_known_classes(classes, None))
         self._files: _Files | None = None
         self._masses = np.zeros(0)
@@ -162,7 +181,7 @@ class StoredRows:
             self.dtype, self._is_sparse = X.dtype, sp.issparse(X)
             self._files = _Files(
                 open_store(self.folder, "rows", X),
-                NumberFile(self.folder / "labels", np.int32),
+                self._label_file(y),
                 NumberFile(self.folder / "weights", np.float64),
             )
         if sp.issparse(X) != self._is_sparse:
@@ -171,16 +190,24 @@ class StoredRows:
         if X.dtype != self.dtype:
             X = X.astype(self.dtype)
             check_values(X)
-        numbers = self.labels.numbers(y)
+        numbers = self._numbers(y, weights)
         self._files.rows.append(X)
         self._files.labels.append(numbers)
         self._files.weights.append(weights)
+
+    def _label_file(self, y: np.ndarray) -> NumberFile:
+        return NumberFile(self.folder / "labels", np.int32)
+
+    def _numbers(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """What is stored of labels; their weights are counted."""
+        numbers = self.labels.numbers(y)
         masses = np.zeros(len(self.labels.classes))
         masses[: len(self._masses)] = self._masses
         np.add.at(masses, numbers, weights)
         self._masses = masses
+        return numbers
 
-    def finish(self, class_weight: Any) -> None:
+    def finish(self) -> None:
         """Determine classes and their weights, after the last block."""
         self.classes = self.labels.classes
         require_two_classes(self.classes, "the stream")
@@ -188,8 +215,8 @@ class StoredRows:
         masses = np.zeros(len(self.classes))
         masses[self._places[: len(self._masses)]] = self._masses
         self._factors = np.ones(len(self.classes))
-        if class_weight is not None:
-            self._factors = class_weights_by_mass(class_weight, self.classes, masses)
+        if self.class_weight is not None:
+            self._factors = class_weights_by_mass(self.class_weight, self.classes, masses)
         self.total_weight = float(masses @ self._factors)
 
     def sample(self, n_wanted: int, rng: np.random.Generator) -> LabelledRows:
@@ -202,14 +229,14 @@ class StoredRows:
 
     def read(self, ranges: Ranges) -> LabelledRows:
         """The rows of some ranges."""
-        target, weights = self.read_labels(ranges)
-        return LabelledRows(self._open_files().rows.read(ranges), target, self.classes, weights)
+        return self.labelled(self._open_files().rows.read(ranges), ranges)
 
-    def read_labels(self, ranges: Ranges) -> tuple[np.ndarray, np.ndarray]:
-        """Labels, as indices of classes, and weights, of some ranges."""
+    def labelled(self, X: Any, ranges: Ranges) -> LabelledRows:
+        """Rows that were read from some ranges, with their labels and weights."""
         files = self._open_files()
         target = self._places[files.labels.read(ranges)[:, 0]]
-        return target, files.weights.read(ranges)[:, 0] * self._factors[target]
+        weights = files.weights.read(ranges)[:, 0] * self._factors[target]
+        return LabelledRows(X, target, self.classes, weights)
 
     def forget_features(self) -> None:
         """Delete the features, when mapped ones replace them."""
@@ -222,3 +249,62 @@ class StoredRows:
     def _open_files(self) -> _Files:
         assert self._files is not None
         return self._files
+
+
+class StoredValues(StoredRows):
+    """The rows of a stream with values instead of classes; they are scaled as they are read.
+
+    Attributes
+    ----------
+    center, scale : ndarray of shape (n_targets,)
+        Weighted means and standard deviations, after the last block.
+    shape : tuple of int
+        Of the values of one row.
+    """
+
+    is_numeric = True
+    shape: tuple[int, ...]
+    center: np.ndarray
+    scale: np.ndarray
+
+    def finish(self) -> None:
+        """Determine center and scale, after the last block."""
+        files = self._open_files()
+
+        def total(of: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+            blocks = [[block] for block in row_blocks(self.n_rows, ROWS_PER_READ)]
+            parts = [
+                files.weights.read(ranges)[:, 0] @ of(files.labels.read(ranges))
+                for ranges in blocks
+            ]
+            return np.sum(parts, axis=0)
+
+        self.total_weight = float(total(lambda values: np.ones(len(values))))
+        # Squares may overflow where the values do not.
+        unit = np.where(self._largest > 0, self._largest, 1.0)
+        center = total(lambda values: values / unit) / self.total_weight
+        squares = total(lambda values: (values / unit - center) ** 2) / self.total_weight
+        self.center, self.scale = center * unit, np.sqrt(squares) * unit
+        self.scale[np.sqrt(squares) <= ROUNDING * np.abs(center)] = 1.0
+
+    def labelled(self, X: Any, ranges: Ranges) -> LabelledRows:
+        """Rows that were read from some ranges, with scaled values and weights."""
+        files = self._open_files()
+        scaled = (files.labels.read(ranges) - self.center) / self.scale
+        values, target = np.unique(scaled.reshape(-1, *self.shape), return_inverse=True, axis=0)
+        weights = files.weights.read(ranges)[:, 0]
+        target = target.ravel().astype(np.int32)
+        return LabelledRows(X, target, values, weights, is_numeric=True)
+
+    def _label_file(self, y: np.ndarray) -> NumberFile:
+        self.shape = y.shape[1:]
+        n_targets = math.prod(self.shape)
+        self._largest = np.zeros(n_targets)
+        return NumberFile(self.folder / "labels", np.float64, n_targets)
+
+    def _numbers(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        if y.shape[1:] != self.shape:
+            raise ValueError(f"y has the shape {y.shape}, but the first block's rows {self.shape}.")
+        values = y.reshape(len(y), -1)
+        self._largest = np.maximum(self._largest, np.abs(values).max(axis=0, initial=0.0))
+        return values

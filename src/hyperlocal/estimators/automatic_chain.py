@@ -2,19 +2,49 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..model.local_model import ChainSettings, LocalModel
-from ..selection.automatic import candidates_of, parameters_of
+from ..data.arguments import check_choice
+from ..data.labelled import LabelledRows
+from ..model.local_model import ChainSettings
+from ..runtime.threads import Workers
+from ..selection.automatic import DEFAULT_COST, candidates_of, choose, parameters_of
+from ..selection.relevance import COST, RELEVANCES, with_relevance
+from ..solvers.training import Training
 
 
+@dataclass(eq=False, repr=False)
 class AutomaticChain(BaseEstimator):
-    """The hooks of the chain for ``C="auto"`` and ``relevance``, and what they chose."""
+    """``C="auto"`` and ``relevance``, and what they chose; for a ChainFitting, which comes after.
 
-    model_: LocalModel
+    It replaces the steps of the chain that leave everything as it is given.
+    """
+
+    n_anchors: Any = "auto"
+    _: KW_ONLY
+    n_neighbors: int = 8
+    coding: str = "soft"
+    beta: Any = "auto"
+    anchors: Any = "kmeans"
+    feature_map: Any = "auto"
+    code_on: Any = "input"
+    normalize: bool = True
+    C: Any = "auto"
+    loss: str = "squared_hinge"
+    solver: str = "dual"
+    max_iter: int = 1000
+    tol: float = 1e-3
+    intercept_scaling: float = 1.0
+    global_intercept: bool = True
+    relevance: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    warm_start: bool = False
+    verbose: int = 0
 
     @property
     def global_intercept_(self) -> np.ndarray:
@@ -32,11 +62,34 @@ class AutomaticChain(BaseEstimator):
         before = self.model_.input_map
         return None if before is None else before.factors
 
-    def _relevance(self) -> str | None:
-        return self.relevance
+    @property
+    def _is_automatic(self) -> bool:
+        return isinstance(self.C, str) and self.C == "auto"
 
-    def _candidates(self, settings: ChainSettings) -> list[ChainSettings]:
-        if not (isinstance(self.C, str) and self.C == "auto"):
-            return []
+    def _checked_arguments(self) -> tuple[ChainSettings, Training]:
+        if not isinstance(self.relevance, np.ndarray):
+            check_choice("relevance", self.relevance, RELEVANCES)
+        return super()._checked_arguments()
+
+    def _training(self, settings: ChainSettings) -> Training:
+        training = super()._training(settings)
+        return replace(training, C=DEFAULT_COST) if self._is_automatic else training
+
+    def _chosen(
+        self,
+        settings: ChainSettings,
+        training: Training,
+        data: LabelledRows,
+        rng: np.random.Generator,
+        workers: Workers,
+        *,
+        by_newton: bool = True,
+    ) -> tuple[ChainSettings, Training]:
+        first = replace(training, C=COST) if self._is_automatic else training
+        settings = with_relevance(settings, self.relevance, first, data, rng, workers)
+        if not self._is_automatic:
+            return settings, training
         # Stochastic gradient converges slowly on rows of different lengths.
-        return candidates_of(settings, self.normalize and self.solver == "sgd")
+        candidates = candidates_of(settings, self.normalize and self.solver == "sgd")
+        choice = choose(candidates, training, data, rng, workers, by_newton=by_newton)
+        return choice.settings, replace(training, C=choice.C)

@@ -10,18 +10,54 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.arguments import check_n_jobs, check_number
-from ..data.checks import check_rows
+from ..data.checks import check_labelled_rows, check_rows
 from ..model.explaining import ExplainedModel
 from ..model.local_model import LocalModel
 from ..model.multiclass import as_decisions, predicted_codes
+from ..model.target_scale import TargetScale
+from ..runtime.progress import CallbackSupportMixin, with_callbacks
 from ..runtime.stamp import stamped
 from ..runtime.threads import Workers
 from ..solvers.result import SolverResult
+
+
+def check_common(estimator: BaseEstimator) -> None:
+    """Raise unless the arguments that every estimator has make sense."""
+    check_n_jobs(estimator.n_jobs)
+    if not isinstance(estimator.verbose, bool):
+        check_number("verbose", estimator.verbose, integer=True, inclusive=True)
+
+
+class LabelledFitting(CallbackSupportMixin, BaseEstimator):
+    """``fit`` of the classifiers that are no chain: the checks, then a subclass's own steps."""
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit to training rows.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+            Rows; float32 stays float32. Standardized features are best. For
+            ``kernel="precomputed"`` the kernel values between all training rows.
+        y : array-like of shape (n_rows,)
+            Class labels.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weights of rows; a row of weight two counts as the row twice.
+
+        Returns
+        -------
+        self
+        """
+        self._check_arguments()
+        data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
+        self._fit_rows(data)
+        return self
 
 
 class LocalClassifier(ClassifierMixin):
@@ -46,6 +82,35 @@ class LocalClassifier(ClassifierMixin):
         """Predicted class labels of rows."""
         codes = predicted_codes(self._row_scores(X))
         return self.classes_[codes]
+
+
+class LocalRegressor(RegressorMixin):
+    """Values from the scores of a :class:`LocalEstimator`, which comes after it."""
+
+    target_scale_: TargetScale
+    quantiles_: np.ndarray | None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predicted values of rows, in the units of ``y``.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), (n_rows, n_targets), (n_rows, n_quantiles) or \
+(n_rows, n_targets, n_quantiles)
+            Where several quantiles were requested, they are sorted, so that they do not cross.
+        """
+        scores = self._row_scores(X)
+        levels = () if self.quantiles_ is None else self.quantiles_.shape
+        return self.target_scale_.shaped(scores, levels)
 
 
 @stamped
@@ -85,10 +150,7 @@ class LocalEstimator(BaseEstimator):
             del self.model_
 
     def _check_common(self) -> None:
-        """Raise unless the arguments that every estimator has make sense."""
-        check_n_jobs(self.n_jobs)
-        if not isinstance(self.verbose, bool):
-            check_number("verbose", self.verbose, integer=True, inclusive=True)
+        check_common(self)
 
     def _record(self, result: SolverResult, advice: str) -> None:
         """Fitted attributes of a solver's run, and a warning where it did not converge."""

@@ -2,114 +2,43 @@
 
     rows → anchors → gate → feature map → lifted rows → solver → weights
 
-:class:`ChainFitting` has all of it but what depends on the task: how ``y`` is checked, the loss,
-and what of ``y`` is kept. :class:`ChainClassifier` has that for classes, and
-:class:`~hyperlocal.estimators.chain_regressor.ChainRegressor` for values. A subclass gives its
-settings and, if its gate is learned too, how it is trained.
+:meth:`ChainFitting.fit` has it from top to bottom. What depends on the kind of ``y`` is in a
+:class:`~hyperlocal.estimators.tasks.Task`; ``chain_classifier.py`` and ``chain_regressor.py`` are
+the chain with either. A subclass gives its settings and, if its gate is learned, its training.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.metaestimators import available_if
 
-from ..data.arguments import check_choice, check_flag, make_generator
-from ..data.checks import check_known_classes, check_labelled_rows, warn_about_scales
-from ..data.labelled import LabelledRows, merge_equal_rows
+from ..data.arguments import check_flag, make_generator
+from ..data.labelled import LabelledRows
 from ..model.local_model import ChainSettings, LocalModel
-from ..model.multiclass import joined_columns, separate_columns
 from ..model.problem import Problem
-from ..model.target_scale import TargetScale
-from ..runtime.progress import CallbackSupportMixin, EpochMonitor, Monitor, with_callbacks
+from ..runtime.progress import EpochMonitor, Monitor, with_callbacks
 from ..runtime.threads import Workers
-from ..selection.automatic import DEFAULT_COST, choose
-from ..selection.relevance import COST, RELEVANCES, with_relevance
-from ..solvers import sgd
 from ..solvers.result import SolverResult
 from ..solvers.sgd import SgdState
 from ..solvers.training import SOLVERS, Training
-from .base import ChainAttributes, LocalClassifier, LocalEstimator
-from .explained import ExplainMixin
-from .probabilities import ProbabilityMixin
-from .streaming import fit_to_stream
+from .tasks import Target, Task
 
 # A warm start reuses the gate and the map of the last fit if these are unchanged; with C="auto" it
 # reuses what was chosen, which depends on all of them.
-LIFT_PARAMETERS = ("normalize", "intercept_scaling")
-GATE_PARAMETERS = (
-    "relevance",
-    *(field.name for field in fields(ChainSettings) if field.name not in LIFT_PARAMETERS),
-)
-LOSS_PARAMETERS = ("C", "loss", "multi_class", "epsilon", "quantiles")
-CHOICE_PARAMETERS = (*GATE_PARAMETERS, *LIFT_PARAMETERS, *LOSS_PARAMETERS)
-
-
-@dataclass(frozen=True)
-class LastFit:
-    """The last fit, from which a warm start or ``partial_fit`` continues.
-
-    Attributes
-    ----------
-    parameters : dict
-        The parameters of gate and map.
-    alpha : ndarray or None
-        Dual variables, stored if ``warm_start`` is set.
-    n_visits : int
-        Rows visited, for the step size of stochastic gradient.
-    lambda_ : float
-        Its penalty per row.
-    """
-
-    parameters: dict[str, Any]
-    alpha: np.ndarray | None
-    n_visits: int
-    lambda_: float
-
-    def alpha_for(self, problem: Problem) -> np.ndarray | None:
-        """The dual variables, if they have the shape of the problem."""
-        shape = (problem.lifted.n_rows, problem.n_columns)
-        return self.alpha if self.alpha is not None and self.alpha.shape == shape else None
-
-
-@dataclass(frozen=True)
-class FitCall:
-    """Everything that one call of ``fit`` or ``partial_fit`` uses."""
-
-    training: Training
-    data: LabelledRows
-    rng: np.random.Generator
-    workers: Workers
-    monitor: Monitor | None = None
-
-
-@dataclass
-class OnlineState:
-    """State of ``partial_fit`` between calls."""
-
-    sgd: SgdState
-    rng: np.random.Generator
-
-
-# What is kept of y besides the model: classes, or the scale of values.
-Target = np.ndarray | TargetScale
-
-
-def solver_is_sgd(estimator: Any) -> bool:
-    if estimator.solver != "sgd":
-        raise AttributeError("partial_fit needs solver='sgd'.")
-    return True
+CHAIN_PARAMETERS = {"relevance", *(field.name for field in fields(ChainSettings))}
+GATE_PARAMETERS = CHAIN_PARAMETERS - {"normalize", "intercept_scaling"}
+CHOICE_PARAMETERS = CHAIN_PARAMETERS | {"C", "loss", "multi_class", "epsilon", "quantiles"}
 
 
 class ChainFitting(BaseEstimator):
     """How models ``f_c(x) = Σ_j γ_j(x) (w_jc · φ(x) + b_jc)`` are fitted; for a LocalEstimator."""
 
+    _task: Task
     _last: LastFit
-    _online: OnlineState | None
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -130,7 +59,7 @@ class ChainFitting(BaseEstimator):
         self
         """
         settings, training = self._checked_arguments()
-        data, target = self._checked_data(X, y, sample_weight)
+        data, target = self._task.rows(self, X, y, sample_weight)
         rng = make_generator(self.random_state)
         last = self._continued_fit(data, target)
         with (
@@ -139,129 +68,27 @@ class ChainFitting(BaseEstimator):
         ):
             if last is None:
                 self._forget()
-                (own_rng,) = rng.spawn(1)  # the gate gets the same numbers as with a given C
-                settings, training = self._chosen(settings, training, data, own_rng, workers)
-                chain = settings.fit(data, rng, workers)
-            elif self._candidates(settings):
+                chain, training = self._new_chain(settings, training, data, rng, workers)
+            elif self._is_automatic:
                 chain, training = self.model_, replace(training, C=self.C_)
             else:
                 chain = settings.relifted(self.model_)
             call = FitCall(training, data, rng, workers, monitor)
             chain, result = self._train(chain, call, last)
-        self._online = None
         self._keep(chain, training, result, target, data.X.shape[0], data.total_weight)
         self._keep_background(data)
         return self
 
-    def _fit_stream(self, stream: Iterable[Any], classes: Any, block_rows: Any, folder: Any) -> Any:
-        """``fit_stream`` of the estimators that have it."""
-        settings, training = self._checked_arguments()
-        self._forget()
-        found = fit_to_stream(
-            self, settings, self._chosen, training, stream, classes,
-            block_rows=block_rows, folder=folder,
-        )  # fmt: skip
-        self._online = None
-        size = (found.n_rows, found.total_weight)
-        self._keep(found.chain, found.training, found.result, found.classes, *size)
-        return self
-
-    def _visit_rows(self, data: LabelledRows, target: Target) -> Any:
-        """``partial_fit`` of checked rows."""
-        settings, training = self._checked_arguments()
-        first = not hasattr(self, "model_")
-        online = None if first else self._online
-        rng = make_generator(self.random_state) if online is None else online.rng
-        with Workers(self.n_jobs) as workers:
-            if first:
-                (own_rng,) = rng.spawn(1)  # the gate gets the same numbers as with a given C
-                settings, training = self._chosen(settings, training, data, own_rng, workers)
-                chain = settings.fit(data, rng, workers)
-            else:
-                chain, data = self.model_, data.astype(self.model_.dtype)
-                training = replace(training, C=self.C_)
-            problem = training.problem(chain, data, workers)
-            call = FitCall(training, data, rng, workers)
-            if first:
-                state = self._first_state(chain, problem, call)
-            else:
-                state = self._resumed_state(problem) if online is None else online.sgd
-            chain, objective = self._visit_batch(chain, problem, state, call)
-        n_batches = 1 if first else self.n_iter_ + 1
-        result = SolverResult(state.average, n_batches, objective, np.nan, True)
-        self._online = OnlineState(state, rng)
-        self._keep(chain, training, result, target, data.X.shape[0], data.total_weight)
-        return self
-
-    def take_over(
-        self,
-        chain: LocalModel,
-        training: Training,
-        result: SolverResult,
-        target: Target,
-        n_rows: int,
-        *,
-        feature_names: Sequence[str] | None = None,
-    ) -> Any:
-        """Become the fitted estimator of a model that was trained elsewhere, as on a cluster.
-
-        Parameters
-        ----------
-        chain : LocalModel
-        training : Training
-        result : SolverResult
-        target : ndarray of shape (n_classes,) or TargetScale
-            The classes, or the scale of values.
-        n_rows : int
-            Rows that it was trained on.
-        feature_names : sequence of str, optional
-
-        Returns
-        -------
-        self
-        """
-        self.n_features_in_ = chain.n_features_in
-        if feature_names is not None:
-            self.feature_names_in_ = np.array(feature_names, dtype=object)
-        self._online = None
-        self._keep(chain, training, result, target, n_rows, n_rows)
-        return self
-
-    # ---- hooks of subclasses -------------------------------------------------------------------
-
-    def _checked_data(
-        self, X: Any, y: Any, sample_weight: Any, **options: Any
-    ) -> tuple[LabelledRows, Target]:
-        """Rows ready for the chain, and what is kept of ``y``."""
-        raise NotImplementedError
-
-    def _checked_loss(self) -> dict[str, Any]:
-        """The parameters of the loss, as those of :class:`Training`."""
-        raise NotImplementedError
-
-    def _is_same_target(self, target: Target) -> bool:
-        """Whether the last fit had the same kind of ``y``."""
-        raise NotImplementedError
-
-    def _start_weights(self, problem: Problem) -> np.ndarray:
-        """The weights of the last fit, as the solver takes them."""
-        raise NotImplementedError
-
-    def _keep_model(self, chain: LocalModel, weights: np.ndarray, target: Target) -> None:
-        """Set the model of the solver's weights, and what is kept of ``y``."""
-        raise NotImplementedError
+    # ---- the steps of fit, of which subclasses may replace some --------------------------------
 
     def _settings(self) -> ChainSettings:
         """How gate and map are made."""
         return ChainSettings.of(self)
 
-    def _candidates(self, settings: ChainSettings) -> list[ChainSettings]:
-        """The chains among which ``C="auto"`` chooses; none where C is a number."""
-        return []
-
-    def _relevance(self) -> str | None:
-        """How features are scaled by relevance."""
-        return None
+    @property
+    def _is_automatic(self) -> bool:
+        """Whether C and what is left to "auto" are chosen on held-out rows."""
+        return False
 
     def _solvers(self) -> tuple[str, ...]:
         return SOLVERS
@@ -269,53 +96,34 @@ class ChainFitting(BaseEstimator):
     def _most_epochs(self, data: LabelledRows) -> int:
         return self.max_iter
 
-    def _train(
-        self, chain: LocalModel, call: FitCall, last: LastFit | None
-    ) -> tuple[LocalModel, SolverResult]:
-        """Train the weights; returns the chain unchanged."""
-        training = call.training
-        problem = training.problem(chain, call.data, call.workers)
-        if last is None:
-            return chain, training.solve(problem, call.rng, call.monitor)
-        start = {"alpha": last.alpha_for(problem), "weights": self._start_weights(problem)}
-        return chain, training.solve(problem, call.rng, call.monitor, **start)
-
-    def _first_state(self, chain: LocalModel, problem: Problem, call: FitCall) -> SgdState:
-        """The state before the first batch."""
-        penalize = call.training.penalize_intercept
-        return sgd.start_state(problem, call.rng, penalize_intercept=penalize)
-
-    def _visit_batch(
-        self, chain: LocalModel, problem: Problem, state: SgdState, call: FitCall
-    ) -> tuple[LocalModel, float]:
-        """Visit each row once; returns the chain and the objective over the batch."""
-        penalize = call.training.penalize_intercept
-        sgd.run_epoch(problem, state, call.rng, penalize_intercept=penalize)
-        return chain, problem.objective(state.average, penalize_intercept=penalize)
-
-    def _resumed_state(self, problem: Problem) -> SgdState:
-        """The state from which stochastic gradient continues after ``fit``."""
-        weights, last = self._start_weights(problem), self._last
-        return SgdState(
-            weights.copy(), weights.copy(), last.n_visits, last.lambda_, 1 / last.lambda_
-        )
-
-    # ---- the steps of fit ----------------------------------------------------------------------
-
     def _checked_arguments(self) -> tuple[ChainSettings, Training]:
         settings = self._settings()
         settings.check()
-        # Stochastic gradient does not penalize intercepts, unless local models have nothing else.
-        C = DEFAULT_COST if self._candidates(settings) else self.C
-        training = Training(
-            C, **self._checked_loss(), solver=self.solver, tol=self.tol, max_iter=self.max_iter,
-            penalize_intercept=settings.is_bias_only,
-        )  # fmt: skip
+        training = self._training(settings)
         training.check(self._solvers())
         check_flag("warm_start", self.warm_start)
-        check_choice("relevance", self._relevance(), RELEVANCES)
         self._check_common()
         return settings, training
+
+    def _training(self, settings: ChainSettings) -> Training:
+        # Stochastic gradient does not penalize intercepts, unless local models have nothing else.
+        return Training(
+            self.C, **self._task.loss(self), solver=self.solver, tol=self.tol,
+            max_iter=self.max_iter, penalize_intercept=settings.is_bias_only,
+        )  # fmt: skip
+
+    def _new_chain(
+        self,
+        settings: ChainSettings,
+        training: Training,
+        data: LabelledRows,
+        rng: np.random.Generator,
+        workers: Workers,
+    ) -> tuple[LocalModel, Training]:
+        """A chain without weights, fitted to rows, and the training with its C."""
+        (own_rng,) = rng.spawn(1)  # the gate gets the same numbers as with a given C
+        settings, training = self._chosen(settings, training, data, own_rng, workers)
+        return settings.fit(data, rng, workers), training
 
     def _chosen(
         self,
@@ -327,14 +135,20 @@ class ChainFitting(BaseEstimator):
         *,
         by_newton: bool = True,
     ) -> tuple[ChainSettings, Training]:
-        """Settings and training with C and scales of features chosen, if that is wanted."""
-        first = replace(training, C=COST) if self._candidates(settings) else training
-        settings = with_relevance(settings, self._relevance(), first, data, rng, workers)
-        candidates = self._candidates(settings)
-        if not candidates:
-            return settings, training
-        choice = choose(candidates, training, data, rng, workers, by_newton=by_newton)
-        return choice.settings, replace(training, C=choice.C)
+        """Settings and training with everything chosen that is left to choose: here nothing."""
+        return settings, training
+
+    def _train(
+        self, chain: LocalModel, call: FitCall, last: LastFit | None
+    ) -> tuple[LocalModel, SolverResult]:
+        """Train the weights; returns the chain unchanged."""
+        training = call.training
+        problem = training.problem(chain, call.data, call.workers)
+        if last is None:
+            return chain, training.solve(problem, call.rng, call.monitor)
+        weights = self._task.start_weights(self, problem)
+        alpha = last.alpha_for(problem)
+        return chain, training.solve(problem, call.rng, call.monitor, alpha=alpha, weights=weights)
 
     def _continued_fit(self, data: LabelledRows, target: Target) -> LastFit | None:
         """The last fit, if a warm start reuses its gate and starts from its weights."""
@@ -342,14 +156,14 @@ class ChainFitting(BaseEstimator):
             bool(self.warm_start)
             and hasattr(self, "model_")
             and self.model_.dtype == data.X.dtype
-            and self._is_same_target(target)
+            and self._task.is_unchanged(self, target)
             and self.model_.n_features_in == data.X.shape[1]
             and _are_equal(self._last.parameters, self._gate_parameters())
         )
         return self._last if is_reused else None
 
     def _gate_parameters(self) -> dict[str, Any]:
-        names = CHOICE_PARAMETERS if self._candidates(self._settings()) else GATE_PARAMETERS
+        names = CHOICE_PARAMETERS if self._is_automatic else GATE_PARAMETERS
         parameters = self.get_params(deep=True).items()
         return {name: value for name, value in parameters if name.split("__")[0] in names}
 
@@ -367,84 +181,66 @@ class ChainFitting(BaseEstimator):
         n_visits, lambda_ = result.n_iter * n_rows, 1.0 / (training.C * total_weight)
         self._last = LastFit(self._gate_parameters(), alpha, n_visits, lambda_)
         self.C_ = training.C
-        self._keep_model(chain, result.weights, target)
+        self._task.keep(self, chain, result.weights, target)
         self._record(result, training.advice(result))
 
+    def take_over(
+        self,
+        chain: LocalModel,
+        training: Training,
+        result: SolverResult,
+        target: Target,
+        n_rows: int,
+        *,
+        feature_names: Sequence[str] | None = None,
+    ) -> Any:
+        """Become the fitted estimator of a model that was trained elsewhere, as on a cluster."""
+        self.n_features_in_ = chain.n_features_in
+        if feature_names is not None:
+            self.feature_names_in_ = np.array(feature_names, dtype=object)
+        self._keep(chain, training, result, target, n_rows, n_rows)
+        return self
 
-class ChainClassifier(
-    CallbackSupportMixin, ProbabilityMixin, ChainAttributes, LocalClassifier, ChainFitting,
-    LocalEstimator, ExplainMixin,
-):  # fmt: skip
-    """Base of the classifiers: their labels, classes and columns."""
 
-    @available_if(solver_is_sgd)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
-        """Visit the rows of a batch once (``solver="sgd"``).
+@dataclass(frozen=True)
+class FitCall:
+    """Everything that one call of ``fit`` or ``partial_fit`` uses."""
 
-        The first batch determines the anchors (unless they are given), ``beta``, the first step
-        size, and ``λ = 1/Σ_i C s_i`` over its rows; the schedule is that of ``fit``. After ``fit``,
-        training continues from the fitted model.
+    training: Training
+    data: LabelledRows
+    rng: np.random.Generator
+    workers: Workers
+    monitor: Monitor | None = None
 
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-        classes : array-like, default=None
-            All labels of all batches; required at the first call, unless ``fit`` was called before.
-        sample_weight : array-like of shape (n_rows,), default=None
 
-        Returns
-        -------
-        self
+@dataclass(frozen=True)
+class LastFit:
+    """The last fit, from which a warm start or ``partial_fit`` continues.
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from hyperlocal import LocallyLinearSVC
-        >>> rng = np.random.default_rng(0)
-        >>> model = LocallyLinearSVC(solver="sgd", random_state=0)
-        >>> for _ in range(5):
-        ...     X = rng.standard_normal((200, 2))
-        ...     model = model.partial_fit(X, X[:, 0] * X[:, 1] > 0, classes=[False, True])
-        >>> model.predict([[1.0, 1.0], [1.0, -1.0]])
-        array([ True, False])
-        """
-        return self._visit_rows(*self._checked_batch(X, y, classes, sample_weight))
+    Attributes
+    ----------
+    parameters : dict
+        The parameters of gate and map.
+    alpha : ndarray or None
+        Dual variables, stored if ``warm_start`` is set.
+    n_visits : int
+        Rows visited, for the step size of stochastic gradient.
+    lambda_ : float
+        Its penalty per row.
+    online : tuple of SgdState and numpy Generator, or None
+        The state of ``partial_fit`` between calls.
+    """
 
-    def _checked_data(
-        self, X: Any, y: Any, sample_weight: Any, **options: Any
-    ) -> tuple[LabelledRows, Target]:
-        data = check_labelled_rows(self, X, y, sample_weight, self.class_weight, **options)
-        if options.get("reset", True):
-            warn_about_scales(data.X)
-        data = merge_equal_rows(data)
-        return data, data.classes
+    parameters: dict[str, Any]
+    alpha: np.ndarray | None
+    n_visits: int
+    lambda_: float
+    online: tuple[SgdState, np.random.Generator] | None = None
 
-    def _checked_batch(
-        self, X: Any, y: Any, classes: Any, sample_weight: Any
-    ) -> tuple[LabelledRows, Target]:
-        first = not hasattr(self, "model_")
-        known = check_known_classes(classes, None if first else self.classes_)
-        if isinstance(self.class_weight, str):
-            raise ValueError(
-                "class_weight='balanced' would balance each batch by itself in partial_fit; give a "
-                "dict of weights."
-            )
-        return self._checked_data(X, y, sample_weight, classes=known, reset=first)
-
-    def _checked_loss(self) -> dict[str, Any]:
-        return {"loss": self.loss, "multi_class": self.multi_class}
-
-    def _is_same_target(self, target: Target) -> bool:
-        return isinstance(target, np.ndarray) and np.array_equal(self.classes_, target)
-
-    def _start_weights(self, problem: Problem) -> np.ndarray:
-        return separate_columns(self.model_.weights, problem.n_columns)
-
-    def _keep_model(self, chain: LocalModel, weights: np.ndarray, target: Target) -> None:
-        assert isinstance(target, np.ndarray)
-        self.model_ = chain.trained(joined_columns(weights, len(target)))
-        self.classes_ = target
+    def alpha_for(self, problem: Problem) -> np.ndarray | None:
+        """The dual variables, if they have the shape of the problem."""
+        shape = (problem.lifted.n_rows, problem.n_columns)
+        return self.alpha if self.alpha is not None and self.alpha.shape == shape else None
 
 
 def _are_equal(old: dict[str, Any], new: dict[str, Any]) -> bool:

@@ -4,59 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
-from ..data.checks import check_valued_rows, warn_about_scales
-from ..data.labelled import LabelledRows, merge_equal_rows
-from ..model.local_model import LocalModel
-from ..model.problem import Problem
-from ..model.residuals import RegressionLoss
-from ..model.target_scale import TargetScale
 from ..runtime.progress import CallbackSupportMixin
-from .base import ChainAttributes, LocalEstimator
-from .chain import ChainFitting, Target, solver_is_sgd
+from .base import ChainAttributes, LocalEstimator, LocalRegressor
+from .chain import ChainFitting
 from .explained import ExplainMixin
+from .online import OnlineFitting, solver_is_sgd
+from .tasks import Regression
 
 
 class ChainRegressor(
     CallbackSupportMixin,
     ChainAttributes,
-    RegressorMixin,
+    LocalRegressor,
+    OnlineFitting,
     ChainFitting,
     LocalEstimator,
     ExplainMixin,
 ):
-    """Base of the regressors: their values, scale and columns."""
+    """Base of the regressors whose ``fit`` is the chain."""
 
-    target_scale_: TargetScale
-    quantiles_: np.ndarray | None
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predicted values of rows, in the units of ``y``.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), (n_rows, n_targets), (n_rows, n_quantiles) or \
-(n_rows, n_targets, n_quantiles)
-            Where several quantiles were requested, they are sorted, so that they do not cross.
-        """
-        scores = self._row_scores(X)
-        values = scores.reshape(len(scores), self.target_scale_.n_targets, -1)
-        if values.shape[2] > 1:
-            values = np.sort(values, axis=2)
-        levels = () if self.quantiles_ is None else self.quantiles_.shape
-        return values.reshape(len(values), *self.target_scale_.shape, *levels)
+    _task = Regression()
 
     @available_if(solver_is_sgd)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -88,39 +57,5 @@ class ChainRegressor(
         >>> bool(model.predict([[1.0, 1.0]])[0] > 0.5)
         True
         """
-        first = not hasattr(self, "model_")
-        known = None if first else self.target_scale_
-        return self._visit_rows(*self._checked_data(X, y, sample_weight, known=known))
-
-    # ---- hooks of the chain --------------------------------------------------------------------
-
-    def _checked_data(
-        self, X: Any, y: Any, sample_weight: Any, **options: Any
-    ) -> tuple[LabelledRows, Target]:
-        """Rows with scaled values; a ``known`` scale is that of earlier batches."""
-        known: TargetScale | None = options.get("known")
-        data = check_valued_rows(self, X, y, sample_weight, multi_output=True, reset=known is None)
-        if known is None:
-            warn_about_scales(data.X)
-        data = merge_equal_rows(data)
-        scale = TargetScale.of(data) if known is None else known
-        return scale.scaled(data), scale
-
-    def _checked_loss(self) -> dict[str, Any]:
-        return {"loss": RegressionLoss(self.loss, self.epsilon, self.quantiles)}
-
-    def _is_same_target(self, target: Target) -> bool:
-        assert isinstance(target, TargetScale)
-        n_columns = target.n_targets * max(1, len(self._checked_loss()["loss"].levels))
-        return target.shape == self.target_scale_.shape and n_columns == self.model_.n_columns
-
-    def _start_weights(self, problem: Problem) -> np.ndarray:
-        return self.target_scale_.scaled_weights(self.model_, problem.lifted.n_blocks)
-
-    def _keep_model(self, chain: LocalModel, weights: np.ndarray, target: Target) -> None:
-        assert isinstance(target, TargetScale)
-        self.model_ = target.in_units(chain.trained(weights))
-        self.target_scale_ = target
-        if hasattr(self, "conformal_"):
-            del self.conformal_  # of another model
-        self.quantiles_ = np.array(self.quantiles, float) if self.loss == "quantile" else None
+        known = self.target_scale_ if hasattr(self, "model_") else None
+        return self._visit_rows(*self._task.rows(self, X, y, sample_weight, known))

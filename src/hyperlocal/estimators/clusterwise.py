@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
 from ..data.arguments import check_number, make_generator
-from ..data.checks import check_labelled_rows, warn_about_scales
+from ..data.checks import warn_about_scales
 from ..data.labelled import LabelledRows, merge_equal_rows
 from ..gates.clusters import ClusterSettings
-from ..model.kernel_model import KernelModel
-from ..model.local_model import LocalModel
-from ..runtime.progress import CallbackSupportMixin, EpochMonitor, Monitor, with_callbacks
+from ..runtime.progress import EpochMonitor, Monitor
 from ..runtime.threads import Workers
 from ..solvers.result import given_support
-from .base import ChainAttributes, LocalClassifier, LocalEstimator
+from .base import ChainAttributes, LabelledFitting, LocalClassifier, LocalEstimator
 from .cluster_training import ClusterFit, ClusterTraining
 from .explained import ExplainMixin
 from .probabilities import ProbabilityMixin
 
 
+@dataclass(eq=False, repr=False)
 class ClusterwiseClassifier(
-    CallbackSupportMixin,
+    LabelledFitting,
     ProbabilityMixin,
     ChainAttributes,
     LocalClassifier,
@@ -34,28 +34,19 @@ class ClusterwiseClassifier(
     ``model_`` is a LocalModel, or a KernelModel where there is a kernel.
     """
 
-    model_: LocalModel | KernelModel  # type: ignore[assignment]
+    n_anchors: Any = "auto"
+    _: KW_ONLY
+    C: Any = "auto"
+    loss: str = "hinge"
+    max_iter: int = 5000
+    tol: float = 1e-3
+    intercept_scaling: float = 1.0
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Fit to training rows.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_rows, n_features)
-            Rows; float32 stays float32. Standardized features are best.
-        y : array-like of shape (n_rows,)
-            Class labels.
-        sample_weight : array-like of shape (n_rows,), default=None
-            Weights of rows; a weight of two is the same as the row twice (to the last bit up to
-            16,384 rows, to the solver's tolerance above).
-
-        Returns
-        -------
-        self
-        """
-        self._check_arguments()
-        data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
+    def _fit_rows(self, data: LabelledRows) -> None:
         warn_about_scales(data.X)
         data = merge_equal_rows(data)
         rng = make_generator(self.random_state)
@@ -65,13 +56,12 @@ class ClusterwiseClassifier(
             EpochMonitor(self, self._most_epochs(), self.verbose) as monitor,
         ):
             found = self._train(data, rng, workers, monitor)
-        self.model_ = found.model
+        self.model_ = found.model  # type: ignore[assignment]  # a KernelModel with a kernel
         self._keep_background(data)
         self.classes_ = data.classes
         self.C_ = found.training.C
         self.support_, self.dual_coef_ = given_support(found.dual_coef, data)
         self._record(found.result, found.training.advice(found.result))
-        return self
 
     @property
     def beta_(self) -> float:

@@ -23,6 +23,11 @@ class IntervalMixin(BaseEstimator):
     model_: LocalModel
     conformal_: Conformal
 
+    def _forget(self) -> None:
+        super()._forget()
+        if hasattr(self, "conformal_"):
+            del self.conformal_  # of another model
+
     def calibrate(self, X: Any, y: Any) -> Any:
         """Learn the size of residuals from rows that the model was not fitted to.
 
@@ -45,7 +50,7 @@ class IntervalMixin(BaseEstimator):
         data = check_valued_rows(self, X, y, multi_output=True, reset=False)
         if data.X.shape[0] < FEWEST_ROWS:
             raise ValueError(f"calibrate needs at least {FEWEST_ROWS} rows, not {data.X.shape[0]}.")
-        rows = data.X.astype(self.model_.dtype, copy=False)
+        rows = self._checked_rows(X)
         with Workers(self.n_jobs) as workers:
             scores = self.model_.scores(rows, workers).astype(np.float64)
             codes = self.model_.encode(rows, workers)

@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data.arguments import check_choice, check_flag, check_n_jobs, check_number, make_generator
-from ..data.checks import check_labelled_rows, warn_about_scales
+from ..data.arguments import check_choice, check_flag, check_number, make_generator
+from ..data.checks import warn_about_scales
 from ..data.labelled import LabelledRows, merge_equal_rows
 from ..data.rows import take_rows
 from ..kernels import Kernel, check_kernel, check_precomputed, make_kernel
 from ..model.multiclass import column_targets, n_columns
-from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
+from ..runtime.progress import EpochMonitor
 from ..runtime.threads import Workers
 from ..solvers import kernel_pegasos
 from ..solvers.kernel_pegasos import KernelResult, KernelSource, MatrixKernel, RowKernel
 from ..solvers.visits import SAMPLINGS
+from .base import LabelledFitting, check_common
 from .kernel_expansion import KernelExpansionClassifier
 from .pegasos_base import penalty_of
 
@@ -27,7 +28,7 @@ MEGABYTE = 1e6
 
 
 @dataclass(eq=False, repr=False)
-class KernelPegasosSVC(CallbackSupportMixin, KernelExpansionClassifier):
+class KernelPegasosSVC(LabelledFitting, KernelExpansionClassifier):
     """Kernel support vector classifier, trained by Pegasos.
 
     Minimizes ``λ/2‖w‖² + (1/N) Σ_i hinge(y_i w·φ(x_i))``, ``λ = 1/(CN)``, where ``φ`` is known by
@@ -137,26 +138,7 @@ default="rbf"
     random_state: Any = None
     verbose: int = 0
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelPegasosSVC:
-        """Fit to training rows.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_rows, n_features)
-            Rows; float32 stays float32. For ``kernel="precomputed"`` the kernel values between
-            all training rows, (n_rows, n_rows).
-        y : array-like of shape (n_rows,)
-            Class labels.
-        sample_weight : array-like of shape (n_rows,), default=None
-            Weights of rows.
-
-        Returns
-        -------
-        self
-        """
-        self._check_arguments()
-        data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
+    def _fit_rows(self, data: LabelledRows) -> None:
         if hasattr(self, "classes_"):
             del self.classes_  # an interrupted fit must not leave the last model with other rows
         data, kernel, source = self._source(data)
@@ -179,7 +161,6 @@ default="rbf"
         self._take(result, data)
         if not self._is_precomputed:
             self._keep_background(data)
-        return self
 
     def _check_arguments(self) -> None:
         check_number("C", self.C)
@@ -190,9 +171,7 @@ default="rbf"
         check_number("tol", self.tol, inclusive=True)
         check_number("intercept_scaling", self.intercept_scaling, inclusive=True)
         check_number("cache_size", self.cache_size, inclusive=True)
-        check_n_jobs(self.n_jobs)
-        if not isinstance(self.verbose, bool):
-            check_number("verbose", self.verbose, integer=True, inclusive=True)
+        check_common(self)
 
     def _source(self, data: LabelledRows) -> tuple[LabelledRows, Kernel, KernelSource]:
         """Distinct rows, their kernel, and where its values between training rows come from."""

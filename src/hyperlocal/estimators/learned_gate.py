@@ -6,24 +6,24 @@ the arguments leave to "auto" is chosen first, on a held-out part of the trainin
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.arguments import check_number, make_generator
-from ..data.checks import PENALTIES_NEED_SCALES, check_labelled_rows, check_rows, warn_about_scales
+from ..data.checks import PENALTIES_NEED_SCALES, check_rows, warn_about_scales
 from ..data.labelled import LabelledRows, merge_equal_rows
 from ..data.splits import split_held_out
 from ..model.latent_model import LatentModel
 from ..model.multiclass import predicted_codes
 from ..model.tree_model import TreeModel
-from ..runtime.progress import CallbackSupportMixin, EpochMonitor, Monitor, with_callbacks
+from ..runtime.progress import EpochMonitor, Monitor
 from ..runtime.threads import Workers
 from ..solvers.latent import LatentResult
 from ..solvers.trees import TreeResult
-from .base import LocalClassifier, LocalEstimator
+from .base import LabelledFitting, LocalClassifier, LocalEstimator
 from .explained import ExplainMixin
 
 # A trial of settings has so many times fewer epochs: enough to rank them.
@@ -49,34 +49,24 @@ class GateSettings:
 Settings = TypeVar("Settings", bound=GateSettings)
 
 
+@dataclass(eq=False, repr=False)
 class LearnedGateClassifier(
-    CallbackSupportMixin, LocalClassifier, LocalEstimator, ExplainMixin, Generic[Settings]
+    LabelledFitting, LocalClassifier, LocalEstimator, ExplainMixin, Generic[Settings]
 ):
     """Base of the classifiers whose gate is learned with the weights.
 
     A subclass gives its settings, those to try, and trains.
     """
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Fit to training rows.
+    _: KW_ONLY
+    C: Any = "auto"
+    max_iter: int = 50
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_rows, n_features)
-            Rows; float32 stays float32. Standardized features are best.
-        y : array-like of shape (n_rows,)
-            Class labels.
-        sample_weight : array-like of shape (n_rows,), default=None
-            Weights of rows; a weight of two is the same as the row twice (to the last bit up to
-            16,384 rows).
-
-        Returns
-        -------
-        self
-        """
-        self._check_arguments()
-        data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
+    def _fit_rows(self, data: LabelledRows) -> None:
         warn_about_scales(data.X, PENALTIES_NEED_SCALES)
         data = merge_equal_rows(data)
         rng = make_generator(self.random_state)
@@ -93,7 +83,6 @@ class LearnedGateClassifier(
         self.history_ = result.history
         self.C_ = 1 / (settings.penalty * data.total_weight) if is_auto(self.C) else float(self.C)
         self._keep_settings(settings)
-        return self
 
     # ---- what a subclass gives -----------------------------------------------------------------
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from ..model.local_model import ChainSettings
-from ..runtime.progress import with_callbacks
-from .chain import ChainClassifier
+from .chain_classifier import ChainClassifier
+from .streaming import StreamFitting
 
 
 @dataclass(eq=False, repr=False)
-class LocalCodingSVC(ChainClassifier):
+class LocalCodingSVC(StreamFitting, ChainClassifier):
     """Linear SVM on local codes: every local model is one number per class.
 
     ``f_c(x) = Σ_j γ_j(x) b_jc`` interpolates values at the anchors. It needs many more anchors than
@@ -105,27 +104,3 @@ class LocalCodingSVC(ChainClassifier):
 
     def _settings(self) -> ChainSettings:
         return ChainSettings.of(self, feature_map="bias_only", global_intercept=False)
-
-    @with_callbacks
-    def fit_stream(
-        self,
-        stream: Iterable[Any],
-        classes: Any = None,
-        *,
-        block_rows: Any = "auto",
-        folder: Any = None,
-    ) -> Any:
-        """Fit to rows that come in blocks, as :meth:`LocallyLinearSVC.fit_stream` does.
-
-        Parameters
-        ----------
-        stream : iterable of (X, y) or (X, y, sample_weight)
-        classes : array-like, default=None
-        block_rows : int or "auto", default="auto"
-        folder : path, default=None
-
-        Returns
-        -------
-        self
-        """
-        return self._fit_stream(stream, classes, block_rows, folder)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from ..runtime.progress import with_callbacks
 from .automatic_chain import AutomaticChain
-from .chain import ChainClassifier
+from .chain_classifier import ChainClassifier
+from .streaming import StreamFitting
 
 
 @dataclass(eq=False, repr=False)
-class LocallyLinearSVC(AutomaticChain, ChainClassifier):
+class LocallyLinearSVC(AutomaticChain, StreamFitting, ChainClassifier):
     """Locally linear support vector classifier.
 
     Each of ``n_anchors`` anchors has a linear (or quadratic, …) model. A row is scored by the
@@ -71,11 +70,12 @@ class LocallyLinearSVC(AutomaticChain, ChainClassifier):
     global_intercept : bool, default=True
         Add an intercept that neither the gate nor the normalization scales. Its penalty is
         negligible: it counts as one weight, whatever the number of rows.
-    relevance : {None, "gradient", "auto"}, default=None
+    relevance : {None, "gradient", "auto"} or array, default=None
         Scale features by the gradients of the model's own scores, in up to four rounds, or mix
         them by the matrix of their products; see :class:`RelevanceScaler`. "gradient" takes the
         best round on held-out rows, "auto" only if that is better than the features as given. It
-        takes the time of about ten fits to at most 5,000 rows.
+        takes the time of about ten fits to at most 5,000 rows. An array gives the scales: a number
+        per feature, or a matrix.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes; they multiply the weights of the class's rows.
     n_jobs : int or None, default=None
@@ -138,75 +138,6 @@ class LocallyLinearSVC(AutomaticChain, ChainClassifier):
     (1, 1, 2)
     """
 
-    n_anchors: Any = "auto"
     _: KW_ONLY
-    n_neighbors: int = 8
-    coding: str = "soft"
-    beta: Any = "auto"
-    anchors: Any = "kmeans"
-    feature_map: Any = "auto"
-    code_on: Any = "input"
-    normalize: bool = True
-    C: Any = "auto"
-    loss: str = "squared_hinge"
     multi_class: str = "ovr"
-    solver: str = "dual"
-    max_iter: int = 1000
-    tol: float = 1e-3
-    intercept_scaling: float = 1.0
-    global_intercept: bool = True
-    relevance: Any = None
     class_weight: Any = None
-    n_jobs: int | None = None
-    random_state: Any = None
-    warm_start: bool = False
-    verbose: int = 0
-
-    @with_callbacks
-    def fit_stream(
-        self,
-        stream: Iterable[Any],
-        classes: Any = None,
-        *,
-        block_rows: Any = "auto",
-        folder: Any = None,
-    ) -> Any:
-        """Fit to rows that come in blocks, with little more in memory than one block.
-
-        The problem and its solution are those of :meth:`fit`, except that anchors, gate and feature
-        map are fitted to a uniform sample of 20,000 rows (64 per anchor, if that is more). Up to
-        16,384 rows the gate is the same.
-
-        Parameters
-        ----------
-        stream : iterable of (X, y) or (X, y, sample_weight)
-            Blocks of rows, of any sizes, such as :func:`hyperlocal.datasets.stream` reads from a
-            file, or any list or generator. It is read once.
-        classes : array-like, default=None
-            All possible labels; by default those of the stream.
-        block_rows : int or "auto", default="auto"
-            Rows in memory at a time. "auto" is what takes about 128 MB.
-        folder : path, default=None
-            Where to create the working folder, which is removed at the end. It needs disk space for
-            the rows in binary form, two numbers per row and active anchor, and one per row and
-            class. By default among the temporary files of the system.
-
-        Returns
-        -------
-        self
-            ``n_iter_`` counts passes over the rows; ``warm_start`` has no effect.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from hyperlocal import LocallyLinearSVC
-        >>> def blocks():
-        ...     rng = np.random.default_rng(0)
-        ...     for _ in range(5):
-        ...         X = rng.standard_normal((200, 2))
-        ...         yield X, X[:, 0] * X[:, 1] > 0
-        >>> model = LocallyLinearSVC(random_state=0).fit_stream(blocks())
-        >>> model.predict([[1.0, 1.0], [1.0, -1.0]])
-        array([ True, False])
-        """
-        return self._fit_stream(stream, classes, block_rows, folder)

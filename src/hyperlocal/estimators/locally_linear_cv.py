@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-import numpy as np
-from sklearn.base import clone
-from sklearn.pipeline import make_pipeline
-
-from ..data.arguments import check_choice, check_flag, make_generator
-from ..data.checks import check_labelled_rows, warn_about_scales
-from ..data.labelled import LabelledRows, merge_equal_rows
-from ..maps.transformer import transformed
-from ..model.local_model import ChainSettings
-from ..runtime.progress import EpochMonitor
-from ..runtime.threads import Workers
-from ..selection.folds import group_folds
-from ..selection.outcomes import Outcome, best_outcome, results_table
-from ..selection.plan import SEARCHES, SearchPlan
-from ..solvers.training import Training
 from .base import ChainAttributes, LocalClassifier, LocalEstimator
 from .explained import ExplainMixin
 from .locally_linear import LocallyLinearSVC
 from .probabilities import ProbabilityMixin
-from .relevance import RelevanceScaler
+from .searched_chain import SearchedChain
+from .tasks import Classification
 
 
 @dataclass(eq=False, repr=False)
 class LocallyLinearSVCCV(
+    SearchedChain,
     ProbabilityMixin,
     ChainAttributes,
     LocalClassifier,
@@ -118,116 +105,9 @@ class_weight, n_jobs, random_state
     (True, True)
     """
 
-    n_anchors: Any = "auto"
+    _task = Classification()
+    _kind = LocallyLinearSVC
+
     _: KW_ONLY
-    feature_maps: Any = "auto"
-    Cs: Any = "auto"
-    n_neighbors: Any = 8
-    betas: Any = ("auto",)
-    scalers: Any = (None,)
-    cv: Any = None
-    search: str = "halving"
-    one_standard_error: bool = False
-    scoring: Any = None
-    relevance: Any = "auto"
-    coding: str = "soft"
-    anchors: Any = "kmeans"
-    code_on: Any = "input"
-    normalize: bool = True
-    loss: str = "squared_hinge"
     multi_class: str = "ovr"
-    max_iter: int = 1000
-    tol: float = 1e-3
-    intercept_scaling: float = 1.0
     class_weight: Any = None
-    n_jobs: int | None = None
-    random_state: Any = None
-    verbose: int = 0
-
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
-    ) -> LocallyLinearSVCCV:
-        """Search, then fit to all rows with the best setting.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_rows, n_features)
-            Rows; float32 stays float32. Standardized features are best.
-        y : array-like of shape (n_rows,)
-            Class labels.
-        sample_weight : array-like of shape (n_rows,), default=None
-            Weights of rows, in training and in evaluation.
-        groups : array-like of shape (n_rows,), default=None
-            Rows of a group are never divided between training and evaluation.
-
-        Returns
-        -------
-        self
-        """
-        rng = make_generator(self.random_state)
-        folds = self.cv if groups is None else group_folds(self.cv, y, groups, rng.spawn(1)[0])
-        settings, training, plan = self._checked_arguments(folds)
-        data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
-        warn_about_scales(data.X)
-        if groups is None:  # equal rows may be of different groups
-            data = merge_equal_rows(data)
-        self._forget()
-        with (
-            Workers(self.n_jobs) as workers,
-            EpochMonitor(self, plan.n_steps(data), self.verbose, task="candidates") as monitor,
-        ):
-            outcomes = plan.run(settings, training, data, workers, rng, monitor)
-        best = best_outcome(outcomes, self.one_standard_error)
-        self.cv_results_ = results_table(outcomes, plan.scalers)
-        self.best_score_ = best.mean
-        self._refit(best, plan.scalers[best.setting.scaler], data, rng)
-        return self
-
-    def _checked_arguments(self, cv: Any) -> tuple[ChainSettings, Training, SearchPlan]:
-        searched = {"n_anchors": "auto", "n_neighbors": 8, "beta": "auto", "feature_map": "auto"}
-        searched |= {"global_intercept": True}
-        settings = ChainSettings.of(self, **searched)
-        training = Training(1.0, self.loss, self.multi_class, tol=self.tol, max_iter=self.max_iter)
-        settings.check()
-        training.check()
-        check_choice("search", self.search, SEARCHES)
-        check_flag("one_standard_error", self.one_standard_error)
-        self._check_common()
-        plan = SearchPlan(
-            self.n_anchors, self.n_neighbors, self.betas, self.feature_maps, self.scalers, self.Cs,
-            cv, self.search == "halving" and not self.one_standard_error, self.scoring,
-            self.relevance,
-        )  # fmt: skip
-        return settings, training, plan
-
-    def _refit(
-        self, best: Outcome, scaler: Any, data: LabelledRows, rng: np.random.Generator
-    ) -> None:
-        """Fit the chosen setting to all rows."""
-        chosen = best.setting.parameters
-        passed_on = LocallyLinearSVC().get_params(deep=False).keys() & self.get_params().keys()
-        passed_on -= chosen.keys() | {"class_weight", "verbose"}
-        given = {name: getattr(self, name) for name in passed_on}
-        model = LocallyLinearSVC(**given | chosen)
-        model.set_params(random_state=int(rng.integers(2**31)))
-        X = data.X
-        if scaler is not None:
-            scaler = clone(scaler).fit(X, data.labels)
-            X = transformed(scaler, X, "scalers")
-        model.fit(X, data.labels, data.sample_weight)
-        self.best_estimator_ = model if scaler is None else make_pipeline(scaler, model)
-        self.best_params_, self.scaler_ = chosen, scaler
-        self.classes_, self.n_iter_ = model.classes_, model.n_iter_
-        self.objective_, self.duality_gap_ = model.objective_, model.duality_gap_
-        self.history_ = model.history_
-        self.model_ = model.model_
-        if isinstance(scaler, RelevanceScaler):
-            self.model_ = self.model_.after(scaler.input_map())
-        has_scales = isinstance(scaler, RelevanceScaler)
-        self._keep_background(data if has_scales else replace(data, X=X))
-
-    def _checked_rows(self, X: Any) -> Any:
-        X = super()._checked_rows(X)
-        if self.scaler_ is None or isinstance(self.scaler_, RelevanceScaler):
-            return X  # the model has the scales of features in it
-        return transformed(self.scaler_, X, "scalers")

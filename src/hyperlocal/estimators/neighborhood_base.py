@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,17 +11,18 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.arguments import check_choice, check_flag, check_n_jobs, check_number, make_generator
-from ..data.checks import check_known_classes, check_labelled_rows, check_rows, warn_about_scales
+from ..data.arguments import check_choice, check_flag, check_number, make_generator
+from ..data.checks import check_batch, check_rows, warn_about_scales
 from ..data.labelled import LabelledRows, join_rows, merge_equal_rows
 from ..data.rows import stored_as
 from ..kernels import GAMMAS, check_kernel
 from ..model.multiclass import as_decisions, predicted_codes
 from ..neighbors.search import ALGORITHMS, make_search
-from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
+from ..runtime.progress import EpochMonitor
 from ..runtime.stamp import stamped
 from ..runtime.threads import Workers
 from ..solvers.small_svms import KERNELS, SvmOptions
+from .base import LabelledFitting, check_common
 from .explained import ExplainMixin
 from .neighborhood_explained import NeighborhoodModel
 from .neighborhood_models import CachedSvms, QuerySvms, scores_in_blocks, warn_if_unsolved
@@ -36,39 +37,36 @@ from .neighborhood_sizes import (
 
 
 @stamped
-class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ExplainMixin):
+@dataclass(eq=False, repr=False)
+class NeighborhoodClassifier(LabelledFitting, ClassifierMixin, BaseEstimator, ExplainMixin):
     """Base of the classifiers that train SVMs on neighborhoods.
 
     A subclass may map rows into another space (``_fit_metric``, ``_mapped``) and choose how a query
     is scored there (``_strategy``).
     """
 
-    model_: QuerySvms | CachedSvms
+    n_neighbors: Any = "auto"
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    gamma: Any = "local"
+    degree: int = 3
+    coef0: float = 1.0
+    algorithm: str = "exact"
+    cache_neighborhoods: bool = False
+    low_margin: float = 1.0
+    C: float = 10.0
+    tol: float = 1e-3
+    max_iter: int = 100_000
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Store the training rows; choose the size of neighborhoods and train centers if need be.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_rows, n_features)
-            Rows; float32 stays float32. Standardized features are best.
-        y : array-like of shape (n_rows,)
-            Class labels.
-        sample_weight : array-like of shape (n_rows,), default=None
-            Weights of rows; they multiply ``C``. Equal rows of a class are one row with the sum of
-            their weights, so a weight of two is the same as the row twice.
-
-        Returns
-        -------
-        self
-        """
-        self._check_arguments()
-        data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
+    def _fit_rows(self, data: LabelledRows) -> None:
+        """Store the rows; choose the size of neighborhoods and train centers if need be."""
         if hasattr(self, "model_"):
             del self.model_  # an interrupted fit must not leave the last model with other rows
         self._start(data)
-        return self
 
     @available_if(trains_nothing_at_fit)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
@@ -87,16 +85,8 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         self
         """
         self._check_arguments()
-        if isinstance(self.class_weight, str):
-            raise ValueError(
-                "class_weight='balanced' would balance each batch by itself in partial_fit; give a "
-                "dict of weights."
-            )
         is_first = not hasattr(self, "model_")
-        known = check_known_classes(classes, None if is_first else self.classes_)
-        data = check_labelled_rows(
-            self, X, y, sample_weight, self.class_weight, classes=known, reset=is_first
-        )
+        data = check_batch(self, X, y, classes, sample_weight)
         if is_first:
             self._start(data)
             return self
@@ -177,9 +167,7 @@ class NeighborhoodClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         check_number("C", self.C)
         check_number("tol", self.tol)
         check_number("max_iter", self.max_iter, integer=True, above=1, inclusive=True)
-        check_n_jobs(self.n_jobs)
-        if not isinstance(self.verbose, bool):
-            check_number("verbose", self.verbose, integer=True, inclusive=True)
+        check_common(self)
         if self.cache_neighborhoods and callable(self.kernel):
             raise ValueError(
                 "cache_neighborhoods=True needs kernel='rbf', 'linear' or 'poly'; with a function "

@@ -10,17 +10,15 @@ import numpy as np
 from ..data.arguments import check_choice
 from ..data.checks import (
     PENALTIES_NEED_SCALES,
-    check_known_classes,
-    check_labelled_rows,
+    check_batch,
     warn_about_scales,
 )
 from ..data.labelled import LabelledRows, merge_equal_rows
 from ..model.losses import LOSSES
 from ..model.multiclass import column_targets, n_columns, scaled_to_one
-from ..runtime.progress import with_callbacks
 from ..runtime.threads import Workers
 from ..solvers.pegasos import PegasosProblem
-from .base import LinearAttributes, LocalClassifier, LocalEstimator
+from .base import LabelledFitting, LinearAttributes, LocalClassifier, LocalEstimator
 from .explained import ExplainMixin
 from .pegasos_base import PegasosEstimator, PegasosRun, PegasosTraining
 from .probabilities import ProbabilityMixin
@@ -29,6 +27,7 @@ from .probabilities import ProbabilityMixin
 @dataclass(eq=False, repr=False)
 class PegasosSVC(
     PegasosEstimator,
+    LabelledFitting,
     ProbabilityMixin,
     LinearAttributes,
     LocalClassifier,
@@ -135,31 +134,12 @@ class PegasosSVC(
     random_state: Any = None
     verbose: int = 0
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PegasosSVC:
-        """Fit to training rows.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_rows, n_features)
-            Rows; float32 stays float32. Standardized features are best.
-        y : array-like of shape (n_rows,)
-            Class labels.
-        sample_weight : array-like of shape (n_rows,), default=None
-            Weights of rows.
-
-        Returns
-        -------
-        self
-        """
-        training = self._checked_arguments()
-        data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
+    def _fit_rows(self, data: LabelledRows) -> None:
         warn_about_scales(data.X, PENALTIES_NEED_SCALES)
         data = merge_equal_rows(data)
-        self._solve(data, training)
+        self._solve(data, PegasosTraining.of(self))
         self._keep_background(data)
         self.classes_ = data.classes
-        return self
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
@@ -178,24 +158,15 @@ class PegasosSVC(
         -------
         self
         """
-        training = self._checked_arguments()
-        if self.class_weight == "balanced":
-            raise ValueError(
-                "class_weight='balanced' would balance each batch by itself in partial_fit; give a "
-                "dict of weights."
-            )
+        self._check_arguments()
         first = not hasattr(self, "model_")
-        known = check_known_classes(classes, None if first else self.classes_)
-        data = check_labelled_rows(
-            self, X, y, sample_weight, self.class_weight, classes=known, reset=first
-        )
+        data = check_batch(self, X, y, classes, sample_weight)
         if first:
             warn_about_scales(data.X, PENALTIES_NEED_SCALES)
         data = merge_equal_rows(data)
         if not first:
-            X = data.X.astype(self.model_.dtype, copy=False)
-            data = LabelledRows(X, data.target, data.classes, data.sample_weight)
-        self._visit(data, training)
+            data = data.astype(self.model_.dtype)
+        self._visit(data, PegasosTraining.of(self))
         self.classes_ = data.classes
         return self
 
@@ -206,8 +177,8 @@ class PegasosSVC(
             scores = np.column_stack([np.zeros_like(scores), scores])
         return scaled_to_one(scores)
 
-    def _checked_arguments(self) -> PegasosTraining:
-        training = PegasosTraining.of(self)
+    def _check_arguments(self) -> None:
+        PegasosTraining.of(self)
         self._check_common()
         check_choice("loss", self.loss, LOSSES)
         check_choice("multi_class", self.multi_class, ("ovr", "crammer_singer", "multinomial"))
@@ -218,7 +189,6 @@ class PegasosSVC(
             )
         if self.multi_class == "multinomial" and self.loss != "log":
             raise ValueError("multi_class='multinomial' needs loss='log'.")
-        return training
 
     def _problem(
         self, data: LabelledRows, run: PegasosRun, training: PegasosTraining, workers: Workers

@@ -7,9 +7,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data.arguments import check_choice, check_flag, check_n_jobs, check_number, make_generator
+from ..data.arguments import check_choice, check_flag, check_number, make_generator
 from ..data.labelled import LabelledRows
 from ..model.local_model import LocalModel, linear_model
 from ..model.multiclass import joined_columns
@@ -133,30 +134,11 @@ class PegasosRun:
         return SolverResult(weights[None], self.n_iter, problem.objective(weights), np.nan, True)
 
 
-class PegasosEstimator(CallbackSupportMixin):
-    """Fitted attributes of a classifier or regressor trained by Pegasos."""
+class PegasosEstimator(CallbackSupportMixin, BaseEstimator):
+    """The runs of an estimator trained by Pegasos; for a LocalEstimator, which comes after it."""
 
     model_: LocalModel
     _run: PegasosRun
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
-
-    def _forget(self) -> None:
-        """Drop the last fit: an interrupted fit leaves no model, rather than the last one's."""
-        if hasattr(self, "model_"):
-            del self.model_
-
-    def _check_common(self) -> None:
-        check_n_jobs(self.n_jobs)
-        if not isinstance(self.verbose, bool):
-            check_number("verbose", self.verbose, integer=True, inclusive=True)
-
-    def _problem(
-        self, data: LabelledRows, run: PegasosRun, training: PegasosTraining, workers: Workers
-    ) -> PegasosProblem:
-        """What is minimized over some rows."""
-        raise NotImplementedError
 
     def _solve(self, data: LabelledRows, training: PegasosTraining) -> None:
         """Fit to rows, without what an earlier fit has left."""

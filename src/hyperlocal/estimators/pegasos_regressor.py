@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import RegressorMixin
 
 from ..data.arguments import check_number
-from ..data.checks import PENALTIES_NEED_SCALES, check_rows, check_valued_rows, warn_about_scales
+from ..data.checks import PENALTIES_NEED_SCALES, check_valued_rows, warn_about_scales
 from ..data.labelled import LabelledRows, merge_equal_rows
 from ..runtime.progress import with_callbacks
-from ..runtime.stamp import stamped
 from ..runtime.threads import Workers
 from ..solvers.pegasos import PegasosProblem
+from .base import LocalEstimator
 from .explained import ExplainMixin
 from .pegasos_base import PegasosEstimator, PegasosRun, PegasosTraining
 
 
 @dataclass(eq=False, repr=False)
-@stamped
-class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator, ExplainMixin):
+class PegasosRegressor(PegasosEstimator, RegressorMixin, LocalEstimator, ExplainMixin):
     """Linear support vector regression, trained by Pegasos.
 
     Minimizes ``λ/2‖w‖² + (1/N) Σ_i max(0, |y_i − w·x_i − b| − ε)``, ``λ = 1/(CN)``: residuals up to
@@ -118,16 +116,13 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator, ExplainM
         data = merge_equal_rows(data)
         if not first:
             dtype = self.model_.dtype
-            X, values = data.X.astype(dtype, copy=False), data.classes.astype(dtype, copy=False)
-            data = LabelledRows(X, data.target, values, data.sample_weight)
+            data = replace(data.astype(dtype), classes=data.classes.astype(dtype, copy=False))
         self._visit(data, training)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Predicted values of rows."""
-        X = self._checked_rows(X)
-        with Workers(self.n_jobs) as workers:
-            return self.model_.scores(X, workers)[:, 0]
+        return self._row_scores(X)[:, 0]
 
     @property
     def coef_(self) -> np.ndarray:
@@ -138,10 +133,6 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator, ExplainM
     def intercept_(self) -> float:
         """The intercept."""
         return float(self.model_.intercept[0, 0])
-
-    def _checked_rows(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return check_rows(self, X, reset=False).astype(self.model_.dtype, copy=False)
 
     def _checked_arguments(self) -> PegasosTraining:
         training = PegasosTraining.of(self)
@@ -156,8 +147,3 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, BaseEstimator, ExplainM
             **run.problem_parts(data, training, workers), n_columns=1, coupling="regression",
             values=data.classes[data.target], epsilon=float(self.epsilon),
         )  # fmt: skip
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -8,22 +8,22 @@ from typing import Any
 import numpy as np
 
 from ..data.arguments import check_flag, check_number, make_generator
-from ..data.checks import PENALTIES_NEED_SCALES, check_labelled_rows, warn_about_scales
+from ..data.checks import PENALTIES_NEED_SCALES, warn_about_scales
 from ..data.labelled import LabelledRows, merge_equal_rows
 from ..model.local_model import linear_model
 from ..model.multiclass import joined_columns
-from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
+from ..runtime.progress import EpochMonitor
 from ..runtime.threads import Workers
 from ..solvers.result import support_vectors
 from ..solvers.training import Training
-from .base import LinearAttributes, LocalClassifier, LocalEstimator
+from .base import LabelledFitting, LinearAttributes, LocalClassifier, LocalEstimator
 from .explained import ExplainMixin
 from .probabilities import ProbabilityMixin
 
 
 @dataclass(eq=False, repr=False)
 class SDCASVC(
-    CallbackSupportMixin,
+    LabelledFitting,
     ProbabilityMixin,
     LinearAttributes,
     LocalClassifier,
@@ -118,28 +118,10 @@ class SDCASVC(
     warm_start: bool = False
     verbose: int = 0
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SDCASVC:
-        """Fit to training rows.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_rows, n_features)
-            Rows; float32 stays float32. Standardized features are best.
-        y : array-like of shape (n_rows,)
-            Class labels.
-        sample_weight : array-like of shape (n_rows,), default=None
-            Weights of rows. A weight of two is the same as the row twice: bitwise up to 16,384
-            rows, within the solver's tolerance above.
-
-        Returns
-        -------
-        self
-        """
-        training = self._checked_arguments()
-        data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
+    def _fit_rows(self, data: LabelledRows) -> None:
         warn_about_scales(data.X, PENALTIES_NEED_SCALES)
         data = merge_equal_rows(data)
+        training = self._training()
         rng = make_generator(self.random_state)
         alpha = self._continued_alpha(data)
         self._forget()
@@ -159,22 +141,20 @@ class SDCASVC(
         self.n_samples_fit_ = data.n_given
         self.support_, self.dual_coef_ = support_vectors(problem, result, data)
         self._record(result, training.advice(result))
-        return self
 
     @property
     def dual_objective_(self) -> float:
         """The dual objective: a lower bound of the optimum."""
         return self.objective_ - self.duality_gap_
 
-    def _checked_arguments(self) -> Training:
-        training = Training(
-            self.C, self.loss, self.multi_class, tol=self.tol, max_iter=self.max_iter
-        )
-        training.check()
+    def _training(self) -> Training:
+        return Training(self.C, self.loss, self.multi_class, tol=self.tol, max_iter=self.max_iter)
+
+    def _check_arguments(self) -> None:
+        self._training().check()
         check_number("intercept_scaling", self.intercept_scaling, inclusive=True)
         check_flag("warm_start", self.warm_start)
         self._check_common()
-        return training
 
     def _continued_alpha(self, data: LabelledRows) -> np.ndarray | None:
         """The dual variables of the last fit, if a warm start can use them."""

@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.arguments import check_auto, check_n_jobs, check_number, make_generator
-from ..data.checks import check_labelled_rows, check_rows
+from ..data.arguments import check_auto, make_generator
+from ..data.checks import check_rows
 from ..data.labelled import LabelledRows
 from ..data.rows import stored_as
 from ..data.splits import split_held_out
@@ -22,9 +22,10 @@ from ..model.contributions import Contributions
 from ..model.explaining import ExplainedRows, input_names
 from ..model.explanation import LocalRows
 from ..model.multiclass import as_columns, as_decisions, candidate_classes, predicted_codes
-from ..runtime.progress import CallbackSupportMixin, EpochMonitor, with_callbacks
+from ..runtime.progress import EpochMonitor
 from ..runtime.stamp import stamped
 from ..runtime.threads import Workers
+from .base import LabelledFitting, check_common
 from .explained import ExplainMixin
 from .explained_looks import look_contributions, look_rows
 from .locally_linear import LocallyLinearSVC
@@ -37,7 +38,7 @@ USUAL_LOW_MARGIN = 0.5
 
 @dataclass(eq=False, repr=False)
 @stamped
-class SecondLookSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ExplainMixin):
+class SecondLookSVC(LabelledFitting, ClassifierMixin, BaseEstimator, ExplainMixin):
     """A quick classifier for all rows, and small kernel SVMs for rows on which its margin is low.
 
     The first look scores every row. Where several classes score nearly as high as the best, the row
@@ -103,28 +104,11 @@ class SecondLookSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator, Explai
     random_state: Any = None
     verbose: int = 0
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SecondLookSVC:
-        """Fit both looks, after a trial on a part of the rows if ``low_margin="auto"``.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_rows, n_features)
-            Rows; float32 stays float32. Standardized features are best.
-        y : array-like of shape (n_rows,)
-            Class labels.
-        sample_weight : array-like of shape (n_rows,), default=None
-            Weights of rows.
-
-        Returns
-        -------
-        self
-        """
-        self._check_arguments()
-        data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
+    def _fit_rows(self, data: LabelledRows) -> None:
+        """Fit both looks, after a trial on a part of the rows if ``low_margin="auto"``."""
         if hasattr(self, "classes_"):
             del self.classes_  # an interrupted fit must not leave the last looks with other rows
-        is_weighted = sample_weight is not None or self.class_weight is not None
+        is_weighted = bool((data.sample_weight != 1).any())
         rng = make_generator(self.random_state)
         with EpochMonitor(self, 2, self.verbose, task="look") as monitor:
             first = self._fitted(data, is_weighted, 0)
@@ -136,7 +120,6 @@ class SecondLookSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator, Explai
         self._storage = data.X.dtype.name, sp.issparse(data.X)
         self.first_look_, self.second_look_, self.low_margin_ = first, second, low_margin
         self.classes_: np.ndarray = data.classes
-        return self
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of rows by the first look, or by the second where the margin is low.
@@ -201,9 +184,7 @@ class SecondLookSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator, Explai
     def _check_arguments(self) -> None:
         check_looks(*self._looks())
         check_auto("low_margin", self.low_margin, inclusive=True)
-        check_n_jobs(self.n_jobs)
-        if not isinstance(self.verbose, bool):
-            check_number("verbose", self.verbose, integer=True, inclusive=True)
+        check_common(self)
 
     def _fitted(self, data: LabelledRows, is_weighted: bool, number: int, **changes: Any) -> Any:
         """The first or second look (0 or 1), fitted."""

@@ -13,7 +13,8 @@ from ..solvers.anchor_learning import AnchorLearner, AnchorSchedule, RecodedRows
 from ..solvers.result import SolverResult
 from ..solvers.sgd import SgdState
 from ..solvers.training import Training
-from .chain import ChainClassifier, FitCall, LastFit
+from .chain import FitCall, LastFit
+from .chain_classifier import ChainClassifier
 
 
 @dataclass(eq=False, repr=False)

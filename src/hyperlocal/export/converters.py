@@ -11,6 +11,8 @@ from ..estimators.local_coder import LocalCoder
 from ..estimators.local_coding import LocalCodingSVC
 from ..estimators.locally_linear import LocallyLinearSVC
 from ..estimators.locally_linear_cv import LocallyLinearSVCCV
+from ..estimators.locally_linear_svr import LocallyLinearSVR
+from ..estimators.locally_linear_svr_cv import LocallyLinearSVRCV
 from ..estimators.pegasos import PegasosSVC
 from ..estimators.pegasos_regressor import PegasosRegressor
 from ..estimators.relevance import RelevanceScaler
@@ -21,8 +23,9 @@ from .graph import import_onnx
 from .onnx import to_onnx
 
 CONVERTED = (
-    LocallyLinearSVC, LocallyLinearSVCCV, SupervisedAnchorSVC, LocalCodingSVC, LocalCoder,
-    MEGM, RelevanceScaler, SDCASVC, PegasosSVC, PegasosRegressor,
+    LocallyLinearSVC, LocallyLinearSVCCV, LocallyLinearSVR, LocallyLinearSVRCV,
+    SupervisedAnchorSVC, LocalCodingSVC, LocalCoder, MEGM, RelevanceScaler, SDCASVC, PegasosSVC,
+    PegasosRegressor,
 )  # fmt: skip
 
 

@@ -95,7 +95,7 @@ def _named(graph: Graph, name: str, values: str, width: int) -> str:
 
 def _classes(graph: Graph, result: str, plain: PlainModel) -> dict[str, Any]:
     """Scores, labels and probabilities; returns their types and shapes."""
-    labels = _label_array(plain.classes)
+    labels = plain.labels
     n_classes = len(labels)
     scores = _named(graph, "scores", result, 1 if n_classes == 2 else n_classes)
     _labels(graph, scores, labels)
@@ -124,15 +124,6 @@ def _labels(graph: Graph, scores: str, labels: np.ndarray) -> None:
     else:
         chosen = graph.op("ArgMax", scores, axis=1, keepdims=0)
     graph.op("Gather", graph.constant(labels), chosen, name="label")
-
-
-def _label_array(classes: np.ndarray) -> np.ndarray:
-    """Classes in one of the types that ONNX knows."""
-    if classes.dtype.kind in "OUS":
-        return classes.astype(str).astype(object)
-    if classes.dtype.kind in "iu":
-        return classes.astype(np.int64)
-    return classes
 
 
 def _apply(graph: Graph, rows: str, steps: list[Step]) -> str:

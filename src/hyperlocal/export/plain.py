@@ -42,6 +42,13 @@ class PlainModel:
     dtype: np.dtype
     link: str | None = None
 
+    @property
+    def labels(self) -> np.ndarray:
+        """The classes as text (of type object), 64-bit integers, or numbers as they are."""
+        if self.classes.dtype.kind in "OUS":
+            return self.classes.astype(str).astype(object)
+        return self.classes.astype(np.int64) if self.classes.dtype.kind in "iu" else self.classes
+
 
 def plain_model(estimator: Any, *, skip: int = 0, transformers: bool = False) -> PlainModel:
     """The plain form of a fitted model or pipeline; ``NotPlain`` gives the reason for none.

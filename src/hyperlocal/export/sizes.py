@@ -35,6 +35,7 @@ def count_numbers(model: Any) -> int | None:
     >>> count_numbers(LinearSVC().fit(*load_iris(return_X_y=True)))  # 3 classes × (4 + 1)
     15
     """
+    model = getattr(model, "regressor_", model)  # of a TransformedTargetRegressor
     fitted = getattr(model, "model_", None)
     if isinstance(fitted, LocalModel):
         before = _count_reachable([fitted.gate, fitted.code_on, fitted.feature_map])

@@ -7,7 +7,7 @@ import hyperlocal
 
 from .. import linear, papers, preprocessing
 from ..data.labelled import LabelledRows, RowOrigin
-from ..estimators.chain import LastFit, OnlineState
+from ..estimators.chain import LastFit
 from ..estimators.column_encoders import (
     CategoryEncoder,
     DateEncoder,
@@ -45,15 +45,21 @@ from ..solvers.sgd import SgdState
 from ..solvers.small_svms import LocalSvms, SvmOptions
 
 _SHELVES = (hyperlocal, papers, linear, preprocessing)
-_PUBLIC = [getattr(shelf, name) for shelf in _SHELVES for name in shelf.__all__]
-_ESTIMATORS = [kind for kind in _PUBLIC if isinstance(kind, type)]
+
+#: All public estimators and transformers, by name.
+PUBLIC_ESTIMATORS: dict[str, type] = {
+    name: kind
+    for shelf in _SHELVES
+    for name in shelf.__all__
+    if isinstance(kind := getattr(shelf, name), type)
+}
 _PARTS = [
     AdditiveKernelMap, AnchorEpoch, Background, Bias, BiasOnlyMap, BoundTerms, CachedSvms,
     CategoryEncoder,
     CellSearch, ClustererGate, CodeOn, Conformal, ConstantGate, DannSvms, DateEncoder, ExactSearch,
     FeatureMap, Gate, InputMap, Kernel, KernelModel, LabelledRows, LandmarkMap, LastFit,
     LatentModel, LevelsGate, LocalModel, LocalScales, LocalSvms, MappedInput, NumberEncoder,
-    OnlineState, PegasosRun, PegasosState, QuadraticMap, QuerySvms, Risk, RowOrigin, SgdState,
+    PegasosRun, PegasosState, QuadraticMap, QuerySvms, Risk, RowOrigin, SgdState,
     StackedMap, SvmOptions, TargetScale, TextEncoder, TransformerMap, TreeModel, TreeSearch,
 ]  # fmt: skip
 
@@ -63,5 +69,8 @@ _OTHERS = [make_column_selector, np.dtype]
 #: What to trust when a model of this library is loaded by skops:
 #: ``skops.io.load(path, trusted=TRUSTED_TYPES)``. None of them runs code while it is loaded.
 TRUSTED_TYPES = sorted(
-    {f"{kind.__module__}.{kind.__qualname__}" for kind in _ESTIMATORS + _PARTS + _OTHERS}
+    {
+        f"{kind.__module__}.{kind.__qualname__}"
+        for kind in [*PUBLIC_ESTIMATORS.values(), *_PARTS, *_OTHERS]
+    }
 )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 from ..kernels import Kernel
@@ -28,7 +31,15 @@ def is_known(estimator: Any) -> bool:
     >>> is_known(SVC()), is_known(GaussianNB())
     (True, False)
     """
+    if _has_scaled_values(estimator):
+        return is_known(estimator.regressor_)
     return isinstance(estimator, KERNEL_MODELS) or hasattr(estimator, "coef_")
+
+
+def _has_scaled_values(estimator: Any) -> bool:
+    """Whether it is a regressor of values that a StandardScaler has scaled."""
+    is_wrapped = isinstance(estimator, TransformedTargetRegressor)
+    return is_wrapped and isinstance(getattr(estimator, "transformer_", None), StandardScaler)
 
 
 def foreign_model(estimator: Any) -> ExpansionModel:
@@ -40,12 +51,18 @@ def foreign_model(estimator: Any) -> ExpansionModel:
     Parameters
     ----------
     estimator : SVC, NuSVC, SVR, NuSVR, OneClassSVM, or a linear model with ``coef_``
-        Fitted to numbers; not with ``kernel="precomputed"``.
+        Fitted to numbers; not with ``kernel="precomputed"``. Also a TransformedTargetRegressor of
+        these with a StandardScaler.
 
     Returns
     -------
     ExpansionModel
     """
+    if _has_scaled_values(estimator):
+        inner, zero_one = foreign_model(estimator.regressor_), np.array([[0.0], [1.0]])
+        center, one = estimator.transformer_.inverse_transform(zero_one)
+        scale = one - center
+        return replace(inner, coef=inner.coef * scale, intercept=inner.intercept * scale + center)
     if not isinstance(estimator, KERNEL_MODELS):
         coef = np.atleast_2d(_dense(estimator.coef_))
         return linear_expansion(coef, np.zeros(len(coef)) + estimator.intercept_)
@@ -58,6 +75,8 @@ def foreign_model(estimator: Any) -> ExpansionModel:
 
 def foreign_background(estimator: Any) -> Background:
     """References where none are given: of the support vectors, or zero for a linear model."""
+    if _has_scaled_values(estimator):
+        return foreign_background(estimator.regressor_)
     if isinstance(estimator, KERNEL_MODELS):
         return summarize_rows(_dense(estimator.support_vectors_), n_references=N_REFERENCES)
     return Background.of(np.zeros((1, np.atleast_2d(estimator.coef_).shape[1])))

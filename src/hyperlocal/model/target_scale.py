@@ -68,8 +68,33 @@ class TargetScale:
                 f"y has the shape {(data.n_given, *data.classes.shape[1:])}, but that of earlier "
                 f"rows had {self.n_targets} targets."
             )
-        values = (as_targets(data.classes) - self.center) / self.scale
+        values = self.scaled_values(as_targets(data.classes))
         return replace(data, classes=values.reshape(data.classes.shape))
+
+    def scaled_values(self, columns: np.ndarray) -> np.ndarray:
+        """Values centered and scaled, one column or more for each target."""
+        center, scale = self._by_column(columns.shape[1])
+        return (columns - center) / scale
+
+    def given(self, values: np.ndarray) -> np.ndarray:
+        """Scaled values in their own units, one column or more for each target."""
+        columns = as_targets(values)
+        center, scale = self._by_column(columns.shape[1])
+        return (columns * scale + center).reshape(values.shape)
+
+    def shaped(self, scores: np.ndarray, levels: tuple[int, ...] = ()) -> np.ndarray:
+        """Columns of scores in the shape of predictions; quantiles are sorted.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_rows, n_columns)
+        levels : tuple of int
+            The shape of the quantiles: empty for one, or where there are none.
+        """
+        values = scores.reshape(len(scores), self.n_targets, -1)
+        if values.shape[2] > 1:
+            values = np.sort(values, axis=2)
+        return values.reshape(len(values), *self.shape, *levels)
 
     def in_units(self, model: LocalModel) -> LocalModel:
         """A model of scaled values as one of values in their own units.

@@ -6,7 +6,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+)
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ..data.labelled import LabelledRows
@@ -15,12 +20,18 @@ from ..data.labelled import LabelledRows
 FEWEST_ROWS_PER_FOLD_OF_FIVE = 5_000
 
 
-def default_folds(target: np.ndarray, n_splits: int | None, rng: np.random.Generator) -> Any:
-    """Shuffled folds, stratified by class; None where no class has two rows."""
-    n_splits = min(n_splits or _n_folds(len(target)), int(np.bincount(target).max()))
+def default_folds(data: LabelledRows, n_splits: int | None, rng: np.random.Generator) -> Any:
+    """Shuffled folds, stratified by class; None where no class has two rows.
+
+    Folds of values have two rows or more: R² of one is not defined.
+    """
+    strata = data.strata
+    most = len(strata) // 2 if data.is_numeric else int(np.bincount(strata).max())
+    n_splits = min(n_splits or _n_folds(len(strata)), most)
     if n_splits < 2:
         return None
-    return StratifiedKFold(n_splits, shuffle=True, random_state=int(rng.integers(2**31)))
+    kind = KFold if data.is_numeric else StratifiedKFold
+    return kind(n_splits, shuffle=True, random_state=int(rng.integers(2**31)))
 
 
 class GivenFolds:
@@ -46,7 +57,7 @@ def _n_folds(n_rows: int) -> int:
 
 
 def group_folds(
-    cv: Any, y: Any, groups: Any, rng: np.random.Generator
+    cv: Any, y: Any, groups: Any, rng: np.random.Generator, *, is_numeric: bool = False
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Folds of given rows in which no group is divided.
 
@@ -56,8 +67,10 @@ def group_folds(
         Its ``split`` takes groups; a number or None are shuffled folds stratified by class.
     y, groups : array-like of shape (n_rows,)
     rng : numpy Generator
+    is_numeric : bool
+        Whether ``y`` are values, of one target or several; folds are then not stratified.
     """
-    y, groups = column_or_1d(y), column_or_1d(groups)
+    y, groups = np.asarray(y) if is_numeric else column_or_1d(y), column_or_1d(groups)
     check_consistent_length(y, groups)
     if isinstance(cv, Iterable) and not hasattr(cv, "split"):
         raise ValueError("groups must be None where cv gives the folds.")
@@ -66,5 +79,6 @@ def group_folds(
         if n_splits < 2:
             raise ValueError("groups must hold at least two different values.")
         seed = int(rng.integers(2**31))
-        cv = StratifiedGroupKFold(n_splits, shuffle=True, random_state=seed)
+        kind = GroupKFold if is_numeric else StratifiedGroupKFold
+        cv = kind(n_splits, shuffle=True, random_state=seed)
     return list(cv.split(np.zeros((len(y), 1)), y, groups))

@@ -7,15 +7,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils.metaestimators import available_if
 
+from ..data.labelled import LabelledRows
 from ..model.multiclass import (
     as_decisions,
     joined_columns,
     log_probabilities,
     predicted_codes,
 )
+from ..model.residuals import RegressionLoss
+from ..model.target_scale import TargetScale, as_targets
 from .candidates import Setting
 
 
@@ -92,6 +96,94 @@ def accuracy(
     return float(np.average(scored.predict(rows) == labels, weights=sample_weight))
 
 
+class ScoredValues(RegressorMixin, BaseEstimator):
+    """A regressor for scorers: its rows are indices of rows whose predictions are known.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, ...)
+    """
+
+    def __init__(self, values: np.ndarray):
+        self.values = values
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Known values."""
+        return self.values[X]
+
+
+@dataclass(frozen=True)
+class ClassAnswers:
+    """What the scores of a classifier mean.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+    is_log : bool
+        Whether scores give probabilities.
+    """
+
+    classes: np.ndarray
+    is_log: bool = False
+
+    def estimator(self, scores: np.ndarray) -> ScoredRows:
+        """The estimator of rows with these scores."""
+        return ScoredRows(self.classes, scores, self.is_log)
+
+    def labels(self, data: LabelledRows) -> np.ndarray:
+        """What its predictions are compared with."""
+        return data.labels
+
+    score = staticmethod(accuracy)
+
+
+@dataclass(frozen=True)
+class ValueAnswers:
+    """What the scores of a regressor mean, which was trained on scaled values.
+
+    Attributes
+    ----------
+    scale : TargetScale
+    loss : RegressionLoss
+    """
+
+    scale: TargetScale
+    loss: RegressionLoss
+
+    def estimator(self, scores: np.ndarray) -> ScoredValues:
+        """The estimator of rows with these scores; it predicts in the units of ``y``."""
+        return ScoredValues(
+            self.scale.shaped(self.scale.given(scores), np.shape(self.loss.quantiles))
+        )
+
+    def labels(self, data: LabelledRows) -> np.ndarray:
+        """What its predictions are compared with."""
+        return self.scale.given(data.labels)
+
+    def score(
+        self, scored: ScoredValues, rows: np.ndarray, labels: np.ndarray, sample_weight: np.ndarray
+    ) -> float:
+        """R² of squared losses; minus the mean loss of others, without a tube."""
+        predicted = scored.predict(rows)
+        loss = self.loss.evaluated()
+        if loss.name == "squared":
+            return float(r2_score(labels, predicted, sample_weight=sample_weight))
+        found, true = (self.scale.scaled_values(as_targets(one)) for one in (predicted, labels))
+        return -float(loss.row_losses(found, true, sample_weight).mean())
+
+
+Answers = ClassAnswers | ValueAnswers
+
+
+def answers_of(target: np.ndarray | TargetScale, loss: str | RegressionLoss) -> Answers:
+    """What scores mean: classes if ``target`` is an array of them, else values of that scale."""
+    if isinstance(loss, RegressionLoss):
+        assert isinstance(target, TargetScale)
+        return ValueAnswers(target, loss)
+    assert isinstance(target, np.ndarray)
+    return ClassAnswers(target, loss == "log")
+
+
 def best_outcome(outcomes: Iterable[Outcome], one_standard_error: bool) -> Outcome:
     """The highest mean among those evaluated on most rows, or the simplest one close to it."""
     outcomes = list(outcomes)
@@ -107,12 +199,12 @@ def best_outcome(outcomes: Iterable[Outcome], one_standard_error: bool) -> Outco
 def results_table(outcomes: list[Outcome], scalers: Sequence[Any]) -> dict[str, Any]:
     """The content of ``cv_results_``, as in scikit-learn's searches."""
     params = [one.setting.parameters | {"scaler": scalers[one.setting.scaler]} for one in outcomes]
-    names = list(params[0])
+    names = list(dict.fromkeys(name for one in params for name in one))
     table: dict[str, Any] = {"params": params}
     for name in names:
         column = np.ma.MaskedArray(np.empty(len(params), dtype=object), mask=False)
         for index, values in enumerate(params):
-            column[index] = values[name]
+            column[index] = values.get(name, np.ma.masked)
         table[f"param_{name}"] = column
     means = np.array([one.mean for one in outcomes])
     n_rows, n_scores = np.array([one.extent for one in outcomes]).T

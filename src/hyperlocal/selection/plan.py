@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,12 +22,15 @@ from .candidates import (
     default_anchor_numbers,
     default_feature_maps,
     default_finalists,
+    default_levels,
+    fine_levels,
     make_settings,
     sample_sizes,
+    total_anchors,
 )
 from .folds import GivenFolds, default_folds
-from .outcomes import Outcome, accuracy
-from .search import FIRST_COSTS, Search
+from .outcomes import Answers, Outcome
+from .search import FIRST_COSTS, FIRST_COSTS_OF_VALUES, Search
 
 SEARCHES = ("halving", "grid")
 
@@ -55,7 +59,7 @@ class SearchPlan:
         scoring: Any,
         relevance: Any = None,
     ):
-        self.n_anchors = _integers("n_anchors", n_anchors, auto=True)
+        self.n_anchors = _anchor_numbers(n_anchors)
         self.n_neighbors = _integers("n_neighbors", n_neighbors)
         self.betas, self.scalers = _sequence("betas", betas), _sequence("scalers", scalers)
         self.costs = _values("Cs", Cs, auto=True)
@@ -72,23 +76,48 @@ class SearchPlan:
         self.halving = halving
         check_choice("relevance", relevance, (None, "auto"))
         self.relevance = relevance
-        self.scorer: Callable[..., float] = accuracy if scoring is None else get_scorer(scoring)
+        self.scorer: Callable[..., float] | None = None if scoring is None else get_scorer(scoring)
 
     def settings(self, data: LabelledRows) -> list[Setting]:
         """All candidates for these rows."""
-        n_rows, n_features = data.X.shape
-        numbers = sorted({min(m, n_rows) for m in self.n_anchors})
-        numbers = numbers or default_anchor_numbers(n_rows, n_features)
+        n_rows = data.X.shape[0]
+        numbers = self._numbers(data)
         maps = self.feature_maps or default_feature_maps(n_rows, not sp.issparse(data.X))
         settings = make_settings(
             numbers, self.n_neighbors, self.betas, list(maps), len(self.scalers),
-            self.costs or FIRST_COSTS,
+            self.costs or (FIRST_COSTS_OF_VALUES if data.is_numeric else FIRST_COSTS),
         )  # fmt: skip
+        if data.is_numeric:  # what any linear regression fits
+            settings = [
+                replace(one, as_it_is=one.is_plain and one.n_anchors == 1) for one in settings
+            ]
         if self.n_anchors:
             return settings
-        # Many anchors with products of features would have too many weights.
+        # Many anchors with products of features would have too many weights; coarser levels beside
+        # them carry what many rows agree on.
         usual = default_n_anchors(n_rows)
-        return [one for one in settings if one.n_anchors <= usual or one.is_plain]
+        return [
+            one
+            for one in settings
+            if one.is_plain or isinstance(one.n_anchors, tuple) or one.n_anchors <= usual
+        ]
+
+    def _numbers(self, data: LabelledRows) -> list[int | tuple[int, ...]]:
+        """Numbers of anchors to try, and levels of them, from few to many."""
+        n_rows, n_features = data.X.shape
+        if not self.n_anchors:
+            numbers: list[Any] = [*default_anchor_numbers(n_rows, n_features)]
+            levels = [default_levels(n_rows), fine_levels(n_rows)] if data.is_numeric else []
+            return [*numbers, *levels]
+        found = set()
+        for given in self.n_anchors:
+            if isinstance(given, str):
+                found.add(default_levels(n_rows))
+            elif isinstance(given, tuple):
+                found.add(tuple(min(m, n_rows) for m in given))
+            else:
+                found.add(min(given, n_rows))
+        return sorted(found, key=total_anchors)
 
     def n_steps(self, data: LabelledRows) -> int:
         """The most groups of candidates that are evaluated, for progress."""
@@ -100,6 +129,7 @@ class SearchPlan:
         settings: ChainSettings,
         training: Training,
         data: LabelledRows,
+        answers: Answers,
         workers: Workers,
         rng: np.random.Generator,
         monitor: Monitor,
@@ -108,25 +138,31 @@ class SearchPlan:
         n_groups, sizes = self._rounds(data)
         splitter = self._splitter(data, rng)
         search = Search(
-            settings, training, self.scalers, data, splitter, self.scorer, workers, rng, monitor
-        )
+            settings, training, self.scalers, data, answers, splitter, self.scorer or answers.score,
+            workers, rng, monitor,
+        )  # fmt: skip
         n_finalists = default_finalists(len(data.target)) if self.halving else n_groups
+        candidates = self.settings(data)
+        if self.relevance is not None and data.is_numeric:
+            candidates = search.with_scales(candidates)
         try:
-            outcomes = search.run(self.settings(data), sizes, n_finalists)
+            outcomes = search.run(candidates, sizes, n_finalists)
         except AttributeError as error:
             if "predict_proba" not in str(error):
                 raise
             raise ValueError("scoring needs probabilities; use loss='log'.") from error
         if not self.costs:
             outcomes = search.extend_costs(outcomes)
-        return outcomes if self.relevance is None else search.try_relevance(outcomes)
+        if self.relevance is None or data.is_numeric:
+            return outcomes
+        return search.try_relevance(outcomes)
 
     def _rounds(self, data: LabelledRows) -> tuple[int, list[int]]:
         """The number of groups, and the rows of each round."""
         settings = self.settings(data)
         n_groups = len({one.group for one in settings})
         samples = self.halving and not self._has_given_folds
-        fewest = 4 * max(one.n_anchors for one in settings)
+        fewest = 4 * max(total_anchors(one.n_anchors) for one in settings)
         return n_groups, sample_sizes(data.X.shape[0], n_groups, samples, fewest=fewest)
 
     @property
@@ -138,20 +174,30 @@ class SearchPlan:
             return GivenFolds(self.cv, data)
         if hasattr(self.cv, "split"):
             return self.cv
-        folds = default_folds(data.target, self.cv, rng)
+        folds = default_folds(data, self.cv, rng)
         if folds is None:
-            raise ValueError(
-                "cross-validation needs a class of at least two distinct rows; use "
-                "LocallyLinearSVC."
-            )
+            few = f"four distinct rows, not n_samples={len(data.target)}"
+            needed = few if data.is_numeric else "two distinct rows of a class"
+            raise ValueError(f"cross-validation needs at least {needed}.")
         return folds
 
 
-def _integers(name: str, value: Any, auto: bool = False) -> list[int]:
-    numbers = _values(name, value, auto)
+def _anchor_numbers(value: Any) -> list[Any]:
+    """Numbers of anchors, tuples of levels, or "levels"; none for "auto"."""
+    numbers = _values("n_anchors", value, auto=True)
+    return [
+        one if isinstance(one, str) and one == "levels"
+        else tuple(_integers("n_anchors", one)) if isinstance(one, Sequence)
+        else _integers("n_anchors", one)[0]
+        for one in numbers
+    ]  # fmt: skip
+
+
+def _integers(name: str, value: Any) -> list[int]:
+    numbers = _values(name, value)
     for number in numbers:
         check_number(name, number, integer=True, above=1, inclusive=True)
-    return numbers
+    return list(map(int, numbers))
 
 
 def _values(name: str, value: Any, auto: bool = False) -> list[Any]:
@@ -159,7 +205,7 @@ def _values(name: str, value: Any, auto: bool = False) -> list[Any]:
     if isinstance(value, str) and auto:
         check_choice(name, value, ["auto"])
         return []
-    if np.ndim(value) == 0 and not isinstance(value, Iterable):
+    if not isinstance(value, Iterable):
         return [value]
     return _sequence(name, value)
 

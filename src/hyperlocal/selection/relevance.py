@@ -43,7 +43,7 @@ MOST_ROWS = 5_000
 ERRORS_TO_GAIN = 2.0
 # Rows whose gradients are taken: the mean of so many varies by a few percent.
 ROWS_FOR_GRADIENTS = 1_000
-# A matrix of more features has more numbers than some thousand rows can tell.
+# A matrix of more features has more numbers than some thousand rows determine.
 MOST_FEATURES_TO_MIX = 64
 
 # C of these models where it is chosen later: held-out rows compare models of the same C.
@@ -204,17 +204,31 @@ def _loose(training: Training) -> Training:
     )  # fmt: skip
 
 
+def given_scales(scales: Any, X: Any) -> InputMap:
+    """Scales that a user gives: one per feature, or a matrix."""
+    factors = np.asarray(scales)
+    d = X.shape[1]
+    if factors.shape not in ((d,), (d, d)) or factors.dtype.kind not in "iuf":
+        raise ValueError(
+            f"relevance has the shape {factors.shape}; it needs a number for each of the {d} "
+            "features, or a square matrix of them."
+        )
+    return InputMap(factors.astype(X.dtype))
+
+
 def with_relevance(
     settings: ChainSettings,
-    relevance: str | None,
+    relevance: str | np.ndarray | None,
     training: Training,
     data: LabelledRows,
     rng: np.random.Generator,
     workers: Workers,
 ) -> ChainSettings:
-    """Settings with scales of features, for "gradient", and for "auto" if they help."""
+    """Settings with scales of features: given, for "gradient", and for "auto" if they help."""
     if relevance is None:
         return settings
+    if not isinstance(relevance, str):
+        return replace(settings, before=given_scales(relevance, data.X))
     (own_rng,) = rng.spawn(1)  # C is chosen with the same numbers as without relevance
     always = relevance == "gradient"
     found = learn_relevance(

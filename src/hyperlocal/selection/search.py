@@ -20,6 +20,7 @@ from sklearn.base import clone
 from ..data.labelled import LabelledRows, part_of
 from ..data.rows import take_rows
 from ..gates.code_on import CodeOn
+from ..maps.linear import InputMap
 from ..maps.transformer import transformed
 from ..model.lifting import LiftedRows
 from ..model.local_model import ChainSettings
@@ -27,8 +28,8 @@ from ..runtime.progress import Monitor
 from ..runtime.threads import Workers
 from ..solvers.training import Training
 from .candidates import REDUCTION, Setting
-from .outcomes import Outcome, ScoredRows, best_outcome
-from .relevance import learn_relevance, repeated_relevance
+from .outcomes import Answers, Outcome, best_outcome
+from .relevance import COST, criteria_for, learn_relevance, repeated_relevance
 
 # Rounds before the last need a part of the folds only.
 SHARE_OF_FOLDS = 0.4
@@ -36,6 +37,8 @@ SHARE_OF_FOLDS = 0.4
 # tenth is tried, up to the limits, if training took at most a share of the epochs allowed (the
 # final fit has a stricter tolerance).
 FIRST_COSTS = (1.0, 10.0, 100.0)
+# Fine levels of anchors want less.
+FIRST_COSTS_OF_VALUES = (1.0, 3.0, 10.0)
 LEAST_COST, MOST_COST = 0.1, 1000.0
 EASY_SHARE = 0.2
 # A C that takes more epochs than that, to a large gap, would take too many for all rows.
@@ -59,6 +62,8 @@ class Search:
         Likewise.
     scalers : sequence of transformers or None
     data : LabelledRows
+    answers : Answers
+        What scores mean.
     splitter : object with ``split(X, y)``
     scorer : callable
         ``scorer(estimator, row numbers, labels, sample_weight=…)``, larger is better.
@@ -75,6 +80,7 @@ class Search:
         training: Training,
         scalers: Sequence[Any],
         data: LabelledRows,
+        answers: Answers,
         splitter: Any,
         scorer: Callable[..., float],
         workers: Workers,
@@ -85,6 +91,7 @@ class Search:
         self.training = training
         self.scalers = scalers
         self.data = data
+        self.answers = answers
         self.splitter = splitter
         self.scorer = scorer
         self.workers = workers
@@ -95,6 +102,7 @@ class Search:
         self._coded: dict[tuple[Any, ...], _FoldRows] = {}
         self._scaled: dict[tuple[int, int, int], Any] = {}
         self._last: tuple[LabelledRows, Splits] = (data, [])  # what the finalists were evaluated on
+        self._maps: dict[tuple[int, int, int], InputMap] = {}
         self._rank = rng.random(len(data.target))  # a sample is the rows of smallest rank
 
     def run(self, settings: list[Setting], sizes: list[int], n_finalists: int) -> list[Outcome]:
@@ -120,12 +128,17 @@ class Search:
         self._evaluate(finalists, *self._last)
         return [outcome for outcome in outcomes if outcome.n_rows]
 
-    def try_relevance(self, outcomes: list[Outcome]) -> list[Outcome]:
-        """Try scales of features with the best group, if held-out rows gain from them.
+    def with_scales(self, settings: list[Setting]) -> list[Setting]:
+        """All candidates, and those with local models again with scales of features, if they help.
 
-        Kind and rounds are decided once; the scales are learned from the training rows of each
-        fold.
+        The scales are learned with the default chain: which candidate is best depends on them.
         """
+        scales = self._find_scales(self.settings, COST)
+        local = (one for one in settings if one.has_gradients and not one.as_it_is)
+        return settings + [replace(one, relevance=scales) for one in local if scales]
+
+    def try_relevance(self, outcomes: list[Outcome]) -> list[Outcome]:
+        """Try scales of features with the best group, if held-out rows gain from them."""
         able = [
             one
             for one in outcomes
@@ -134,14 +147,9 @@ class Search:
         if not able:
             return outcomes
         best = best_outcome(able, False).setting
-        (rng,) = self.rng.spawn(1)
-        found = learn_relevance(
-            self._settings_of(best, None), replace(self.training, C=best.C), self.data, rng,
-            self.workers,
-        )  # fmt: skip
-        if found.kind is None:
+        scales = self._find_scales(self._settings_of(best, None), best.C)
+        if scales is None:
             return outcomes
-        scales = (found.kind, found.n_rounds)
         scaled = [
             Outcome(replace(one.setting, relevance=scales))
             for one in able
@@ -149,6 +157,15 @@ class Search:
         ]
         self._evaluate(scaled, *self._last)
         return outcomes + scaled
+
+    def _find_scales(self, chain: ChainSettings, C: float) -> tuple[str, int] | None:
+        """Kind and rounds of scales, decided once; each fold learns them with the same chain."""
+        (rng,) = self.rng.spawn(1)
+        self._scaling = chain, replace(self.training, C=C)
+        found = learn_relevance(
+            *self._scaling, self.data, rng, self.workers, criteria=criteria_for(self.training)
+        )
+        return None if found.kind is None else (found.kind, found.n_rounds)
 
     def extend_costs(self, outcomes: list[Outcome]) -> list[Outcome]:
         """Try C beyond the largest and the smallest, by factors of ten, while an end is best."""
@@ -181,9 +198,10 @@ class Search:
 
     def _sample(self, size: int) -> np.ndarray:
         """Random rows, stratified, with at least two rows of each class that has them."""
-        share, chosen = size / len(self.data.target), []
-        for code in range(len(self.data.classes)):
-            rows = np.flatnonzero(self.data.target == code)
+        strata = self.data.strata
+        share, chosen = size / len(strata), []
+        for code in np.unique(strata):
+            rows = np.flatnonzero(strata == code)
             rows = rows[np.argsort(self._rank[rows], kind="stable")]
             chosen.append(rows[: max(2, round(share * len(rows)))])
         return np.concatenate(chosen)
@@ -191,7 +209,7 @@ class Search:
     def _splits(self, data: LabelledRows) -> Splits:
         with warnings.catch_warnings():  # classes with fewer rows than folds are allowed here
             warnings.filterwarnings("ignore", message="The least populated class", module="sklearn")
-            return list(self.splitter.split(data.X, data.classes[data.target]))
+            return list(self.splitter.split(data.X, self.answers.labels(data)))
 
     def _evaluate(self, outcomes: list[Outcome], data: LabelledRows, splits: Splits) -> None:
         """Evaluate settings on the folds on which they have not been evaluated yet."""
@@ -228,10 +246,10 @@ class Search:
                 rows = shared
                 if rows is None:
                     scaled = self._scale(first.scaler, data, number, train)
-                    settings = self._scaled_settings(first, scaled, train, seed, alone)
+                    settings = self._scaled_settings(first, scaled, number, train, alone)
                     rows = _FoldRows(settings, self.training, scaled, alone, seed, train)
                 rng = np.random.default_rng([seed, number])
-                return rows.evaluate(train, test, costs, self.scorer, alone, rng)
+                return rows.evaluate(train, test, costs, self._score, alone, rng)
 
         found = self.workers.map(evaluate_fold, splits.items())
         scores = np.array([one.scores for one in found])
@@ -243,6 +261,13 @@ class Search:
             outcome.n_rows, outcome.seconds = data.X.shape[0], seconds
             outcome.epochs = max(outcome.epochs, int(epochs[:, index].max()))
 
+    def _score(self, scores: np.ndarray, test: LabelledRows) -> float:
+        """The score of held-out rows; larger is better."""
+        return self.scorer(
+            self.answers.estimator(scores), np.arange(len(scores)), self.answers.labels(test),
+            sample_weight=test.sample_weight,
+        )  # fmt: skip
+
     def _code(self, setting: Setting, data: LabelledRows, seed: int) -> _FoldRows:
         """All rows, encoded once for all folds; known codes are used again."""
         n_rows = data.X.shape[0]
@@ -253,23 +278,25 @@ class Search:
             key = (n_rows, setting.n_anchors, space)
             settings = self._settings_of(setting, self._anchors.get(key))
             coded = _FoldRows(settings, self.training, data, self.workers, seed)
-            self._anchors[key] = coded.chain.gate.anchors
+            if isinstance(setting.n_anchors, int):  # levels cannot be given
+                self._anchors[key] = coded.chain.gate.anchors
             if n_rows <= MOST_ROWS_KEPT:
                 self._coded[n_rows, setting.group] = coded
         return coded
 
     def _scaled_settings(
-        self, setting: Setting, data: LabelledRows, train: np.ndarray, seed: int, workers: Workers
+        self, setting: Setting, data: LabelledRows, fold: int, train: np.ndarray, workers: Workers
     ) -> ChainSettings:
         """Settings with the scales of features that the training rows of a fold give."""
         settings = self._settings_of(setting, None)
         if setting.relevance is None:
             return settings
-        before = repeated_relevance(
-            settings, replace(self.training, C=setting.C), part_of(data, train),
-            *setting.relevance, seed, workers,
-        )  # fmt: skip
-        return replace(settings, before=before)
+        key = (data.X.shape[0], setting.scaler, fold)
+        if key not in self._maps:
+            self._maps[key] = repeated_relevance(
+                *self._scaling, part_of(data, train), *setting.relevance, fold, workers
+            )
+        return replace(settings, before=self._maps[key])
 
     def _scale(self, scaler: int, data: LabelledRows, fold: int, train: np.ndarray) -> LabelledRows:
         """All rows, transformed by a scaler that was fitted to the training rows of a fold."""
@@ -278,11 +305,12 @@ class Search:
         key = (data.X.shape[0], scaler, fold)
         X = self._scaled.get(key)
         if X is None:
-            fitted = clone(self.scalers[scaler]).fit(take_rows(data.X, train), _labels(data, train))
+            part = part_of(data, train)
+            fitted = clone(self.scalers[scaler]).fit(part.X, self.answers.labels(part))
             X = transformed(fitted, data.X, "scalers")
             if len(data.target) <= MOST_ROWS_KEPT:
                 self._scaled[key] = X
-        return LabelledRows(X, data.target, data.classes, data.sample_weight)
+        return replace(data, X=X)
 
     def _settings_of(self, setting: Setting, anchors: np.ndarray | None) -> ChainSettings:
         # Few distinct rows give fewer anchors than requested.
@@ -291,7 +319,8 @@ class Search:
             given = {"n_anchors": "auto", "anchors": anchors}
         return replace(
             self.settings, n_neighbors=setting.n_neighbors, beta=setting.beta,
-            feature_map=setting.feature_map, **given,
+            feature_map=setting.feature_map,
+            normalize=self.settings.normalize and not setting.as_it_is, **given,
         )  # fmt: skip
 
 
@@ -335,16 +364,15 @@ class _FoldRows:
         train: np.ndarray,
         test: np.ndarray,
         costs: list[float],
-        scorer: Callable[..., float],
+        score: Callable[[np.ndarray, LabelledRows], float],
         workers: Workers,
         rng: np.random.Generator,
     ) -> FoldResult:
         """Train with each C, and score on the test rows."""
         train, test = np.sort(train), np.sort(test)
-        part = part_of(self.data, train)
+        part, held_out = part_of(self.data, train), part_of(self.data, test)
         start = time.perf_counter()
         lifted, test_rows = self._lift(train, workers), self._lift(test, workers)
-        labels, weights = _labels(self.data, test), self.data.sample_weight[test]
         training = replace(
             self.training, tol=max(SEARCH_TOL, self.training.tol),
             max_iter=min(MOST_EPOCHS, self.training.max_iter),
@@ -357,15 +385,9 @@ class _FoldRows:
             result = training.solve(problem, rng, alpha=alpha)
             alpha = result.alpha
             epochs.append(result.n_iter)
-            found = test_rows.scores(result.weights)
-            scored = ScoredRows(self.data.classes, found, training.loss == "log")
-            scores.append(scorer(scored, np.arange(len(test)), labels, sample_weight=weights))
+            scores.append(score(test_rows.scores(result.weights), held_out))
         return FoldResult(scores, epochs, time.perf_counter() - start)
 
     def _lift(self, rows: np.ndarray, workers: Workers) -> LiftedRows:
         stored = take_rows(self.stored, rows)
         return self.chain.lift_stored(stored, self.codes.take(rows), workers)
-
-
-def _labels(data: LabelledRows, rows: np.ndarray) -> np.ndarray:
-    return data.classes[data.target[rows]]

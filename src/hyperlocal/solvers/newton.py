@@ -29,7 +29,7 @@ import numpy as np
 from ..model.losses import MarginLoss, curvatures, loss_values, pulls
 from ..model.problem import Problem
 from ..model.residuals import ResidualLoss
-from .newton_rows import MOST_NUMBERS, LiftedProducts, WrittenRows, has_small_blocks
+from .newton_rows import MOST_NUMBERS, LiftedProducts, WrittenRows, has_small_blocks, written_width
 
 # What the steps cost in epochs of dual descent, per number of the matrix of second derivatives over
 # the numbers of a row that an epoch visits.
@@ -60,7 +60,7 @@ def epochs_worth_it(problem: Problem) -> float:
     if problem.crammer_singer:
         return np.inf
     if fits(problem):
-        width = min(lifted.n_blocks * (lifted.width + 1), lifted.n_rows)
+        width = written_width(lifted)
         cost = EPOCHS_PER_NUMBER * width**2 / (lifted.n_neighbors * (lifted.width + 1))
     else:
         cost = EPOCHS_BY_PRODUCTS * lifted.n_neighbors**2
@@ -73,7 +73,7 @@ def epochs_worth_it(problem: Problem) -> float:
 def fits(problem: Problem) -> bool:
     """Whether the lifted rows may be written out."""
     lifted = problem.lifted
-    width = min(lifted.n_blocks * (lifted.width + 1), lifted.n_rows)
+    width = written_width(lifted)
     return lifted.n_rows * max(width, lifted.width, lifted.n_anchors) <= MOST_NUMBERS
 
 

@@ -9,6 +9,7 @@ anchors are active at a row.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 from scipy.linalg.lapack import dposv, dpotrf, dpotrs
@@ -65,7 +66,7 @@ class LiftedProducts:
         gate[places] = lifted.gate.ravel()
         self.members = [
             (rows[first:last], gate[first:last].astype(np.float64))
-            for first, last in zip(starts[:-1], starts[1:], strict=True)
+            for first, last in pairwise(starts)
         ]
 
     def scores(self, vector: np.ndarray) -> np.ndarray:
@@ -176,6 +177,11 @@ def solved(rows: np.ndarray, right: np.ndarray) -> np.ndarray:
 def _with_identity(matrix: np.ndarray) -> np.ndarray:
     matrix.flat[:: len(matrix) + 1] += 1
     return matrix
+
+
+def written_width(lifted: LiftedRows) -> int:
+    """The columns of :func:`written_out`."""
+    return min(lifted.n_anchors * (lifted.width + 1) + (lifted.offset != 0), lifted.n_rows)
 
 
 def written_out(lifted: LiftedRows) -> np.ndarray:

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..data.labelled import LabelledRows
 from ..data.row_store import NumberFile, Ranges, RowStore, deal_chunks, open_store
-from ..data.stream import StoredRows
+from ..data.stream import StoredRows, StoredValues
 from ..gates.codes import Codes
 from ..model.local_model import LocalModel
 from ..model.multiclass import n_columns
 from ..model.problem import Problem
+from ..model.residuals import RegressionLoss
 from ..runtime.progress import Monitor
 from ..runtime.threads import Workers, read_ahead, row_blocks
 from . import blocks, sgd
@@ -41,7 +41,11 @@ class StoredProblem:
         self._rows, self._workers = rows, workers
         self.n_rows = rows.n_rows
         self._mapped: RowStore | None = None
-        self._n_columns = n_columns(len(rows.classes), training.joint)
+        if isinstance(rows, StoredValues):
+            assert isinstance(training.loss, RegressionLoss)
+            self._n_columns = len(training.loss.columns(len(rows.center)))
+        else:
+            self._n_columns = n_columns(len(rows.classes), training.joint)
         k = model.gate.n_neighbors
         self._anchors = NumberFile(rows.folder / "anchors", np.int32, k)
         self._gate = NumberFile(rows.folder / "gate", rows.dtype, k)
@@ -122,8 +126,7 @@ class StoredProblem:
         gate = self._gate.read(ranges)
         codes = Codes(self._anchors.read(ranges), gate, np.empty_like(gate))
         lifted = model.lift_stored(features, codes, self._workers, is_scaled=True)
-        target, weights = self._rows.read_labels(ranges)
         # Rows that differ may be equal when mapped: only rows as they were given are compared.
-        given = features if self._mapped is None else np.empty((len(target), 0), features.dtype)
-        data = LabelledRows(given, target, self._rows.classes, weights)
+        given = features if self._mapped is None else np.empty((len(gate), 0), features.dtype)
+        data = self._rows.labelled(given, ranges)
         return model.problem(data, training.C, training.loss, joint=training.joint, lifted=lifted)

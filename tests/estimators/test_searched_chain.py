@@ -1,0 +1,39 @@
+"""Tests of hyperlocal.estimators.searched_chain: what the searches of both tasks share."""
+
+import numpy as np
+import pytest
+
+from hyperlocal import LocallyLinearSVC, LocallyLinearSVCCV, LocallyLinearSVR, LocallyLinearSVRCV
+
+PAIRS = {LocallyLinearSVCCV: LocallyLinearSVC, LocallyLinearSVRCV: LocallyLinearSVR}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (300, 3))
+    return X, (np.sin(2 * X[:, 0]) + X[:, 1] > 0).astype(int)
+
+
+@pytest.mark.parametrize("search", PAIRS)
+def test_levels_are_candidates(rows, search):
+    """An element of n_anchors may be levels, by name or by their numbers."""
+    found = search(n_anchors=(1, "levels", (2, 30)), Cs=(1.0,), random_state=0).fit(*rows)
+    assert set(found.cv_results_["param_n_anchors"]) == {1, (1, 8, 37), (2, 30)}
+
+
+@pytest.mark.parametrize("search", PAIRS)
+def test_the_final_model_is_one_of_the_chosen_setting(rows, search):
+    """``best_estimator_`` is the plain estimator, and predicts as the search does."""
+    found = search(random_state=0).fit(*rows)
+    assert type(found.best_estimator_) is PAIRS[search]
+    assert found.best_estimator_.get_params().items() >= found.best_params_.items()
+    np.testing.assert_array_equal(found.predict(rows[0]), found.best_estimator_.predict(rows[0]))
+
+
+@pytest.mark.parametrize("search", PAIRS)
+@pytest.mark.parametrize("levels", ["fine", (0, 3), []])
+def test_bad_levels_are_refused(rows, search, levels):
+    """The error names the argument."""
+    with pytest.raises(ValueError, match="n_anchors"):
+        search(n_anchors=(1, levels)).fit(*rows)
