@@ -406,7 +406,7 @@ def _speed_of(task: Task, repeats: int, quick: bool) -> Row:
         return model
 
     for _ in range(repeats):
-        clock("judged", learned(0, **setting, keep_if_better=True).set_params(n_jobs=1))
+        clock("compared", learned(0, **setting, keep_if_better=True).set_params(n_jobs=1))
         clock("two", learned(0, **setting).set_params(n_jobs=2))
         model = clock("one", learned(0, **setting).set_params(n_jobs=1))
         epochs = len(model.history_) - 1 + model.n_iter_ + FIRST_EPOCHS
@@ -417,7 +417,7 @@ def _speed_of(task: Task, repeats: int, quick: bool) -> Row:
     best = {name: min(found) for name, found in seconds.items()}
     return {
         "set": task.name, "m": setting["m"], "k": setting["k"], "epochs": epochs,
-        "CPU s": best["one"], "CPU s, judged": best["judged"],
+        "CPU s": best["one"], "CPU s, compared": best["compared"],
         "CPU s, fixed anchors": best["fixed"], "ratio": best["one"] / best["fixed"],
         "CPU s, fixed, all visited": best["visited"],
         "ratio, all visited": best["one"] / best["visited"],

@@ -93,7 +93,7 @@ def make_problem(shape: Shape, seed: int, workers: Workers) -> Problem:
 def full_epoch(descent: dual.Descent) -> None:
     """One epoch that nothing is left out of."""
     descent.active[:] = 1
-    descent.resting[:] = False
+    descent.skipped[:] = False
     descent.bounds[:] = [np.inf, -np.inf]
     descent.run_epoch()
 

@@ -134,44 +134,44 @@ def accuracy(seed: int, repeats: int, quick: bool) -> list[Row]:
     """Each method on its sets, at several sizes of neighbourhoods."""
     rows = []
 
-    def tell(name: str, method: str, accuracy: float, **facts: object) -> None:
+    def record(name: str, method: str, accuracy: float, **facts: object) -> None:
         rows.append(rounded({"set": name, "method": method, **facts, "accuracy %": accuracy}))
         print_table(rows[-1:])
 
     for name in ("usps", "letter"):
         split = standard_split(name, quick=quick)
         for k in (3, 5, 10):
-            tell(name, "LSVM", score(NeighborhoodSVC(log_size(k), n_jobs=-1), split), k=k)
+            record(name, "LSVM", score(NeighborhoodSVC(log_size(k), n_jobs=-1), split), k=k)
             kept = NeighborhoodSVC(log_size(k), cache_neighborhoods=True, n_jobs=-1)
-            tell(name, "LSVM, kept models", score(kept, split), k=k, centres=len(kept.centers_))
+            record(name, "LSVM, kept models", score(kept, split), k=k, centres=len(kept.centers_))
         sizes = [round(k * math.log2(len(split.X))) for k in FACTORS]
         chosen = NeighborhoodSVC(sizes, random_state=seed, n_jobs=-1)
         found = score(chosen, split)
         k = FACTORS[sizes.index(chosen.n_neighbors_)]
-        tell(name, "SVM-KNN (k by leave-one-out)", found, k=k)
+        record(name, "SVM-KNN (k by leave-one-out)", found, k=k)
     split = standard_split("mnist", n_test=2000, quick=quick)
-    tell(
+    record(
         "mnist, 2000 test rows", "LSVM", score(NeighborhoodSVC(log_size(5), n_jobs=-1), split), k=5
     )
     splits = list(drawn("orl_faces", 5, 5, 2 if quick else 10, seed, standardise=False))
     for k in (3, 5, 10):
         found = [score(NeighborhoodSVC(log_size(k)), split) for split in splits]
-        tell("orl_faces", "LSVM", float(np.mean(found)), k=k)
+        record("orl_faces", "LSVM", float(np.mean(found)), k=k)
     for name in ("monks-3", *LEARNED):
         splits = list(two_folds(name, repeats, seed))
         nearest = [score(KNeighborsClassifier(1), split) for split in splits]
-        tell(name, "1-NN", float(np.mean(nearest)))
+        record(name, "1-NN", float(np.mean(nearest)))
         for k in (3, 10):
             found = [score(NeighborhoodSVC(log_size(k)), split) for split in splits]
-            tell(name, "LSVM", float(np.mean(found)), k=k)
+            record(name, "LSVM", float(np.mean(found)), k=k)
         if name in LEARNED:
             found = [score(AdaptiveNeighborhoodSVC(random_state=seed), split) for split in splits]
-            tell(name, "LASVM", float(np.mean(found)), k=3)
+            record(name, "LASVM", float(np.mean(found)), k=3)
             mapped = [
                 split.mapped(MEGM(random_state=seed).fit(split.X, split.y)) for split in splits
             ]
             found = [score(KNeighborsClassifier(1), split) for split in mapped]
-            tell(name, "MEGM + 1-NN", float(np.mean(found)))
+            record(name, "MEGM + 1-NN", float(np.mean(found)))
     return rows
 
 
@@ -214,7 +214,7 @@ def claimed_splits(name: str, repeats: int, seed: int) -> Iterator[Split]:
 
 def verdicts(rows: list[Row]) -> list[Row]:
     """How often each of the paper's claims holds."""
-    told = []
+    records = []
     for sigma in ("1", "local"):
         curves = {
             (row["set"], row["method"]): np.array([row[f"k={k}"] for k in FACTORS])
@@ -227,7 +227,7 @@ def verdicts(rows: list[Row]) -> list[Row]:
         best = [b.max() >= a.max() for a, b in zip(plain, learned, strict=True)]
         at_3 = FACTORS.index(3)
         third = [b[at_3] >= a[at_3] for a, b in zip(plain, learned, strict=True)]
-        told.append(
+        records.append(
             {
                 "sigma": sigma,
                 "sets": len(names),
@@ -239,7 +239,7 @@ def verdicts(rows: list[Row]) -> list[Row]:
                 "largest spread of LASVM": float(np.max([np.ptp(b) for b in learned])),
             }
         )
-    return [rounded(row, 3) for row in told]
+    return [rounded(row, 3) for row in records]
 
 
 # ---- speed ---------------------------------------------------------------------------------------
@@ -367,16 +367,14 @@ def gradient_rows(repeats: int, quick: bool) -> Iterator[Row]:
 # ---- many rows -----------------------------------------------------------------------------------
 
 MANY_ROWS, FEW_FEATURES, MANY_CLASSES = (200_000, 1_000_000), 20, 8
-QUERIES, JUDGED = 2_000, 200  # queries to answer, and to compare the neighbours of
+QUERIES, COMPARED = 2_000, 200  # queries to answer, and to compare the neighbours of
 
 
 def approximate(seed: int, repeats: int, quick: bool) -> list[Row]:
     """Seconds to index and to ask, how many of the nearest rows are found, and accuracy.
 
-    Rows are drawn about 50 centres per class. A small index is made first: numba compiles.
+    Rows are drawn about 50 centres per class.
     """
-    X, y, queries, _ = make_blobs(5_000, seed)
-    NeighborhoodSVC(algorithm="approximate", n_jobs=2).fit(X, y).predict(queries[:10])
     rows = []
     for n_rows in (20_000,) if quick else MANY_ROWS:
         split = Split(*make_blobs(n_rows, seed))
@@ -391,7 +389,7 @@ def approximate(seed: int, repeats: int, quick: bool) -> list[Row]:
             )
             with Workers(2) as workers:
                 k = model.n_neighbors_
-                found = model._search.query(split.X_test[:JUDGED], k, workers).indices
+                found = model.model_.search.query(split.X_test[:COMPARED], k, workers).indices
             nearest = found if nearest is None else nearest
             shared = [np.isin(*pair).mean() for pair in zip(found, nearest, strict=True)]
             row = {
@@ -425,8 +423,7 @@ def main() -> None:
     parser.add_argument("what", choices=["accuracy", "claims", "race", "approximate"])
     arguments = parser.parse_args()
     warnings.simplefilter("error", ConvergenceWarning)
-    peers = ["pynndescent"] if arguments.what == "approximate" else []
-    record = environment(arguments.seed, peers)
+    record = environment(arguments.seed)
     parts = {"accuracy": accuracy, "claims": claims, "race": race, "approximate": approximate}
     run = parts[arguments.what]
     rows = run(arguments.seed, arguments.repeats, arguments.quick)

@@ -170,7 +170,7 @@ class AnchorEpoch {
                              state_.bounds[column], state_.active[variable], own.reports[column]);
     }
     state_.alpha[variable] = next;
-    settle(n, row, x, column, label * alpha, label * next, local_scores);
+    apply_change(n, row, x, column, label * alpha, label * next, local_scores);
   }
 
   void step_jointly(Index n, Index row, const RowView<T>& x, Scratch& own) {
@@ -194,7 +194,7 @@ class AnchorEpoch {
     for (Index r = 0; r < n_columns; ++r) {
       const T before = a[r];
       a[r] = joint.next[r];
-      settle(n, row, x, r, before, a[r], own.local_scores.data() + r * k);
+      apply_change(n, row, x, r, before, a[r], own.local_scores.data() + r * k);
     }
   }
 
@@ -217,7 +217,7 @@ class AnchorEpoch {
 
   // Puts the row's new share into W, and writes down −a s_j for the anchors. Of the row's own share
   // of s_j only a part counts: with all of it, anchors overfit single rows.
-  void settle(Index n, Index row, const RowView<T>& x, Index column, T before, T after,
+  void apply_change(Index n, Index row, const RowView<T>& x, Index column, T before, T after,
               T* local_scores) {
     const Index k = gate_.k, n_columns = problem_.n_columns;
     const bool has_pulls = before != 0 || after != 0;

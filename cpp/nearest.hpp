@@ -135,7 +135,7 @@ class NearestRows {
   using Candidate = std::pair<T, Column>;
 
   struct Query {
-    std::vector<Candidate> found;  // the first n_found; behind them is room
+    std::vector<Candidate> found;  // the first n_found; behind them is free space
     std::size_t n_found = 0;
     T bound = std::numeric_limits<T>::infinity();
     T slack = 0;

@@ -93,7 +93,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-# Pages without pages below them have nothing to show at the left; code gets the room.
+# Pages without pages below them have nothing to show at the left; code gets the space.
 PARENTS = {"methods", "api", "benchmarks", "reproduction"}
 html_sidebars = {page.stem: [] for page in sorted(HERE.glob("*.md")) if page.stem not in PARENTS}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted((DOCS / "guide").glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-# Pages and examples that import a module within a room for now. The list only becomes shorter.
+# Pages and examples that import a module within a package for now. The list only becomes shorter.
 NOT_YET = {"docs/command_line.md"}
 ANY_BLOCK = re.compile(r"^```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
 BLOCK = re.compile(r"^```(python|pycon)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -57,7 +57,7 @@ def imported_modules(text: str) -> list[str]:
 
 @pytest.mark.parametrize("page", [*PAGES, *EXAMPLES], ids=lambda page: page.stem)
 def test_imports_are_public(page: Path) -> None:
-    """Pages and examples import from the package and its rooms, never from modules within."""
+    """Pages and examples import from the package and its subpackages, never from modules within."""
     text = page.read_text(encoding="utf-8")
     if page.suffix == ".md":
         text = "\n".join(ANY_BLOCK.findall(text))

@@ -1,4 +1,4 @@
-"""The rules of the house, read from its own source code."""
+"""The rules of the code base, read from its own source."""
 
 from __future__ import annotations
 

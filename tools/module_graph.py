@@ -1,9 +1,9 @@
-"""Draws the rooms of src/hyperlocal and the imports between them, and counts their lines.
+"""Draws the packages of src/hyperlocal and the imports between them, and counts their lines.
 
-    python tools/module_graph.py                  # draw docs/images/rooms.png, print lines per room
-    python tools/module_graph.py --against REV    # print lines per room at a git revision and now
+    python tools/module_graph.py                  # draw docs/images/packages.png, print lines
+    python tools/module_graph.py --against REV    # print lines at a git revision and now
 
-A room is a package or a module directly in src/hyperlocal. The layers are those of the import
+A module directly in src/hyperlocal counts as a package. The layers are those of the import
 contract in pyproject.toml. An arrow is as thick as there are import statements; their number is
 written beside the thick ones.
 """
@@ -22,8 +22,8 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 PACKAGE = "hyperlocal"
 SOURCES = f"src/{PACKAGE}"
-SHIFT = 0.18  # of every other layer, in widths of a room
-HALF_WIDTH, HALF_HEIGHT = 0.2, 0.2  # of a room
+SHIFT = 0.18  # of every other layer, in widths of a package
+HALF_WIDTH, HALF_HEIGHT = 0.2, 0.2  # of a package
 LARGE = 7  # imports from which on their number is written
 Files = Mapping[PurePosixPath, str]  # source text by path inside the package
 Edges = Counter[tuple[str, str]]
@@ -59,7 +59,7 @@ def files_at(revision: str, root: Path = ROOT) -> dict[PurePosixPath, str]:
 
 
 def layers_of_contract(root: Path = ROOT) -> list[list[str]]:
-    """The rooms of each layer, from top to bottom."""
+    """The packages of each layer, from top to bottom."""
     settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     contract = settings["tool"]["importlinter"]["contracts"][0]
     return [
@@ -68,26 +68,27 @@ def layers_of_contract(root: Path = ROOT) -> list[list[str]]:
     ]
 
 
-def room_of(path: PurePosixPath) -> str:
-    """The room that a file belongs to.
+def package_of(path: PurePosixPath) -> str:
+    """The package that a file belongs to.
 
     Examples
     --------
     >>> from pathlib import PurePosixPath
-    >>> room_of(PurePosixPath("gates/codes.py")), room_of(PurePosixPath("kernels.py"))
+    >>> package_of(PurePosixPath("gates/codes.py")), package_of(PurePosixPath("kernels.py"))
     ('gates', 'kernels')
     """
     return path.parts[0] if len(path.parts) > 1 else path.stem
 
 
-def imported_rooms(path: PurePosixPath, source: str) -> Iterator[str]:
-    """The room of each import statement's module, inside functions too.
+def imported_packages(path: PurePosixPath, source: str) -> Iterator[str]:
+    """The package of each import statement's module, inside functions too.
 
     Examples
     --------
     >>> from pathlib import PurePosixPath
     >>> path = PurePosixPath("gates/codes.py")
-    >>> list(imported_rooms(path, "from ..data.rows import X\\nfrom .gate import Y\\nimport numpy"))
+    >>> source = "from ..data.rows import X\\nfrom .gate import Y\\nimport numpy"
+    >>> list(imported_packages(path, source))
     ['data', 'gates']
     """
     package = [PACKAGE, *path.parts[:-1]]
@@ -104,24 +105,24 @@ def imported_rooms(path: PurePosixPath, source: str) -> Iterator[str]:
 
 
 def imports_between(files: Files) -> Edges:
-    """Number of import statements from each room to each other room.
+    """Number of import statements from each package to each other package.
 
-    Names of the package itself, such as ``__version__``, belong to no room.
+    Names of the package itself, such as ``__version__``, belong to no package.
     """
-    rooms = {room_of(path) for path in files}
+    packages = {package_of(path) for path in files}
     edges: Edges = Counter()
     for path, source in files.items():
-        others = rooms - {room_of(path)}
-        imported = (other for other in imported_rooms(path, source) if other in others)
-        edges.update((room_of(path), other) for other in imported)
+        others = packages - {package_of(path)}
+        imported = (other for other in imported_packages(path, source) if other in others)
+        edges.update((package_of(path), other) for other in imported)
     return edges
 
 
-def lines_per_room(files: Files) -> Counter[str]:
-    """Number of lines of each room."""
+def lines_per_package(files: Files) -> Counter[str]:
+    """Number of lines of each package."""
     lines: Counter[str] = Counter()
     for path, source in files.items():
-        lines[room_of(path)] += source.count("\n")
+        lines[package_of(path)] += source.count("\n")
     return lines
 
 
@@ -129,37 +130,37 @@ def lines_per_room(files: Files) -> Counter[str]:
 
 
 def table(now: Counter[str], before: Counter[str] | None = None) -> str:
-    """Lines per room, and before where a room has the same name; the total last."""
-    rooms = sorted(now, key=lambda room: -now[room])
-    rows = [(room, before[room] if before else 0, now[room]) for room in rooms]
+    """Lines per package, and before where a package has the same name; the total last."""
+    packages = sorted(now, key=lambda package: -now[package])
+    rows = [(package, before[package] if before else 0, now[package]) for package in packages]
     if before:
-        gone = sum(count for room, count in before.items() if room not in now)
+        gone = sum(count for package, count in before.items() if package not in now)
         rows.append(("(modules that moved)", gone, 0))
     rows.append(("total", sum(row[1] for row in rows), sum(row[2] for row in rows)))
     if not before:
-        return "\n".join(f"{room:22}{lines:>8,}" for room, _, lines in rows)
-    head = f"{'room':22}{'before':>8}{'now':>8}"
-    return "\n".join([head, *(f"{room:22}{old:>8,}{new:>8,}" for room, old, new in rows)])
+        return "\n".join(f"{package:22}{lines:>8,}" for package, _, lines in rows)
+    head = f"{'package':22}{'before':>8}{'now':>8}"
+    return "\n".join([head, *(f"{package:22}{old:>8,}{new:>8,}" for package, old, new in rows)])
 
 
 # ---- the picture ---------------------------------------------------------------------------------
 
 
 def placed(layers: list[list[str]]) -> dict[str, tuple[float, float]]:
-    """The center of each room: a line per layer, from top to bottom.
+    """The center of each package: a line per layer, from top to bottom.
 
-    Every other layer is moved to the side, so that fewer arrows pass behind a room.
+    Every other layer is moved to the side, so that fewer arrows pass behind a package.
     """
     width = max(len(layer) for layer in layers)
     return {
-        room: ((column + 0.5) * width / len(layer) + SHIFT * (-1) ** row, -float(row))
+        package: ((column + 0.5) * width / len(layer) + SHIFT * (-1) ** row, -float(row))
         for row, layer in enumerate(layers)
-        for column, room in enumerate(layer)
+        for column, package in enumerate(layer)
     }
 
 
 def draw(layers: list[list[str]], edges: Edges, lines: Counter[str], target: Path) -> None:
-    """Draw rooms as boxes on the lines of their layers, and imports as arrows."""
+    """Draw packages as boxes on the lines of their layers, and imports as arrows."""
     import matplotlib
 
     matplotlib.use("agg")
@@ -167,19 +168,19 @@ def draw(layers: list[list[str]], edges: Edges, lines: Counter[str], target: Pat
 
     places = placed(layers)
     palette = [*plt.get_cmap("tab10").colors, *plt.get_cmap("Dark2").colors]
-    colors = {room: palette[number % len(palette)] for number, room in enumerate(places)}
+    colors = {package: palette[number % len(palette)] for number, package in enumerate(places)}
     figure, ax = plt.subplots(figsize=(13, 1.6 * len(layers)), layout="constrained")
     for row in range(len(layers)):
         ax.axhspan(-row - 0.27, -row + 0.27, color="#f3f3f3", lw=0, zorder=0)
     arrows = sorted(_ends(edges, places).items(), key=lambda arrow: arrow[1])
-    for number, ((room, other), (start, end)) in enumerate(arrows):
+    for number, ((package, other), (start, end)) in enumerate(arrows):
         # Numbers of neighboring arrows stand at different heights.
         label_at = 0.16 + 0.14 * (number % 2)
-        _draw_arrow(ax, start, end, edges[room, other], colors[room], label_at)
-    for room, (x, y) in places.items():
+        _draw_arrow(ax, start, end, edges[package, other], colors[package], label_at)
+    for package, (x, y) in places.items():
         ax.text(
-            x, y, f"{room}\n{lines[room]:,} lines", ha="center", va="center", fontsize=12,
-            bbox={"boxstyle": "round,pad=0.45", "fc": "white", "ec": colors[room], "lw": 2.5},
+            x, y, f"{package}\n{lines[package]:,} lines", ha="center", va="center", fontsize=12,
+            bbox={"boxstyle": "round,pad=0.45", "fc": "white", "ec": colors[package], "lw": 2.5},
             zorder=4,
         )  # fmt: skip
     across = [x for x, _ in places.values()]
@@ -190,27 +191,27 @@ def draw(layers: list[list[str]], edges: Edges, lines: Counter[str], target: Pat
 
 
 def _ends(edges: Edges, places: Places) -> dict[tuple[str, str], tuple[Point, Point]]:
-    """Start and end of each arrow, side by side along the edges of the rooms."""
-    inside = [(room, other) for room, other in edges if room in places and other in places]
+    """Start and end of each arrow, side by side along the edges of the packages."""
+    inside = [(package, other) for package, other in edges if package in places and other in places]
     down = [pair for pair in inside if places[pair[0]][1] > places[pair[1]][1]]
     begins = _spread(down, places, 0)
     ends = _spread(down, places, 1)
     return {pair: (begins[pair], ends[pair]) for pair in down} | {
-        (room, other): _sideways(places[room], places[other])
-        for room, other in inside
-        if places[room][1] == places[other][1]
+        (package, other): _sideways(places[package], places[other])
+        for package, other in inside
+        if places[package][1] == places[other][1]
     }
 
 
 def _spread(
     pairs: list[tuple[str, str]], places: Places, which: int
 ) -> dict[tuple[str, str], Point]:
-    """Where the arrows of a room begin (0) or end (1), in the order of their other ends."""
+    """Where the arrows of a package begin (0) or end (1), in the order of their other ends."""
     found = {}
-    for room in places:
-        own = [pair for pair in pairs if pair[which] == room]
-        own.sort(key=lambda pair: _direction(places[room], places[pair[1 - which]]))
-        x, y = places[room]
+    for package in places:
+        own = [pair for pair in pairs if pair[which] == package]
+        own.sort(key=lambda pair: _direction(places[package], places[pair[1 - which]]))
+        x, y = places[package]
         for number, pair in enumerate(own):
             offset = HALF_WIDTH * (2 * (number + 0.5) / len(own) - 1)
             found[pair] = (x + offset, y + (-HALF_HEIGHT if which == 0 else HALF_HEIGHT))
@@ -250,13 +251,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--against", metavar="REV", help="a git revision to compare lines with")
     parser.add_argument(
-        "--output", type=Path, default=ROOT / "docs" / "images" / "rooms.png", metavar="FILE"
+        "--output", type=Path, default=ROOT / "docs" / "images" / "packages.png", metavar="FILE"
     )
     options = parser.parse_args()
     files = files_now()
-    lines = lines_per_room(files)
+    lines = lines_per_package(files)
     if options.against:
-        print(table(lines, lines_per_room(files_at(options.against))))
+        print(table(lines, lines_per_package(files_at(options.against))))
         return
     print(table(lines))
     draw(layers_of_contract(), imports_between(files), lines, options.output)

@@ -98,7 +98,11 @@ def test_compare_named_set(tmp_path, monkeypatch, capsys):
         (2, ["{csv}", "--methods", "tree"], "unknown methods tree; known are: locally-linear-"),
         (2, ["{csv}", "--methods", "SVC"], "unknown methods SVC (did you mean 'svc'?)"),
         (1, ["{csv}", "--target", "clas"], "no column 'clas' (did you mean 'class'?)"),
-        (1, ["{csv}", "--target", "class", "--drop", "z"], "drop: no column 'z'; columns are x, y"),
+        (
+            1,
+            ["{csv}", "--target", "class", "--drop", "X"],
+            "drop: no column 'X' (did you mean 'x'?)",
+        ),
         (1, ["{csv}", "--target", "class", "--positive", "yes"], "no class 'yes'; they are 0, 1"),
         (2, ["{npz}", "--test-size", "0.5"], "--test-size: split has its own test part"),
     ],
@@ -167,7 +171,7 @@ def test_metric_and_notes(tmp_path, capsys):
     out, err = capsys.readouterr()
     assert "log-loss" in out.splitlines()[0]
     assert "1 row without a label was left out" in err
-    assert "x: 1 missing values filled in by" in err
+    assert "x: 1 missing value filled in by" in err
 
 
 def test_nothing_measured(capsys):

@@ -27,7 +27,7 @@ def test_rows_of_weight_zero_are_left_out(convert):
 
 @pytest.mark.parametrize("convert", [np.asarray, sp.csr_array, pd.DataFrame])
 def test_a_partition_may_be_empty(convert):
-    """It still tells the number of features and the precision."""
+    """It still has the number of features and the precision."""
     part = read_part(0, convert(X)[:0], y[:0], None)
     assert part.X.shape == (0, 3)
     assert part.X.dtype == np.float32

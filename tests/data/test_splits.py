@@ -23,18 +23,18 @@ def first_column(data):
 def test_parts_are_disjoint_and_stratified(convert):
     """A quarter of each class is held out, with its labels and weights."""
     data = make_data(120, convert=convert)
-    train, judge = split_held_out(data, np.random.default_rng(0))
-    assert not set(first_column(train)) & set(first_column(judge))
-    np.testing.assert_array_equal(np.bincount(judge.target), [10, 10, 10])
+    train, test = split_held_out(data, np.random.default_rng(0))
+    assert not set(first_column(train)) & set(first_column(test))
+    np.testing.assert_array_equal(np.bincount(test.target), [10, 10, 10])
     np.testing.assert_array_equal(np.bincount(train.target), [30, 30, 30])
-    for part in (train, judge):
+    for part in (train, test):
         np.testing.assert_array_equal(first_column(part), 2 * part.sample_weight - 1)
 
 
 def test_large_data_are_thinned():
     """No more rows are used than a choice needs."""
-    train, judge = split_held_out(make_data(600), np.random.default_rng(0), most_rows=60)
-    assert train.X.shape[0] + judge.X.shape[0] == 60
+    train, test = split_held_out(make_data(600), np.random.default_rng(0), most_rows=60)
+    assert train.X.shape[0] + test.X.shape[0] == 60
 
 
 def test_few_rows_are_not_split():
@@ -49,9 +49,9 @@ def test_a_rare_class_stays_in_training():
     target = np.zeros(100, np.int32)
     target[0] = 1
     data = LabelledRows(data.X, target, data.classes, data.sample_weight)
-    train, judge = split_held_out(data, np.random.default_rng(0))
+    train, test = split_held_out(data, np.random.default_rng(0))
     assert 1 in train.target
-    assert 1 not in judge.target
+    assert 1 not in test.target
 
 
 @pytest.mark.parametrize("convert", [np.asarray, sp.csr_array], ids=["dense", "csr"])

@@ -25,7 +25,7 @@ def test_a_short_run_warns(Classifier, multi_class):
 
 
 def test_a_short_run_of_sgd_warns():
-    """Stochastic gradient has no gap to tell, but says what to raise."""
+    """Stochastic gradient has no gap to report, but says what to raise."""
     with pytest.warns(ConvergenceWarning, match="SGD was stopped after 1 epochs.*raise max_iter"):
         model(solver="sgd", max_iter=1).fit(*make_data())
 
@@ -39,7 +39,7 @@ def test_silent_by_default(capfd):
 @pytest.mark.parametrize("solver", ["dual", "sgd"])
 @pytest.mark.parametrize("verbose", [1, True, 2])
 def test_progress_goes_to_stderr(capfd, solver, verbose):
-    """``verbose`` tells of epochs on stderr, and nothing on stdout."""
+    """``verbose`` writes epochs to stderr, and nothing on stdout."""
     fitted = model(solver=solver, verbose=verbose).fit(*make_data())
     out, err = capfd.readouterr()
     assert out == ""
@@ -49,7 +49,7 @@ def test_progress_goes_to_stderr(capfd, solver, verbose):
 
 
 @pytest.mark.parametrize("solver", ["dual", "sgd"])
-def test_callbacks_are_told_of_every_epoch(solver):
+def test_callbacks_are_called_at_every_epoch(solver):
     """scikit-learn's callbacks see the fit begin, every epoch, and the fit end."""
     pytest.importorskip("sklearn.callback")
     recorder = Recorder()

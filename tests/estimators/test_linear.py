@@ -260,7 +260,7 @@ def test_sdca_warm_start():
 
 
 def test_the_support_bound():
-    """The share of support vectors, told by the model or found by margins, bounds the error."""
+    """The share of support vectors, as the model has it or found by margins, bounds the error."""
     X, y = make_data(n_rows=300)
     model = SDCASVC(tol=1e-6, max_iter=100_000, random_state=0).fit(X, y)
     bound = support_fraction_bound(model)

@@ -72,7 +72,7 @@ def test_only_log_loss_has_probabilities():
     ids=["str", "object", "bool", "signs", "floats"],
 )
 def test_labels_of_any_kind(Classifier, labels):
-    """Predictions are labels as given; a positive score speaks for the second."""
+    """Predictions are labels as given; a positive score is for the second."""
     X, y = make_data()
     fitted = Classifier(random_state=0).fit(X, labels[y])
     np.testing.assert_array_equal(fitted.classes_, labels)

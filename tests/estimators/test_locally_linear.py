@@ -159,7 +159,7 @@ def test_local_weights_are_exact(feature_map, convert, normalize):
 
 @pytest.mark.parametrize("n_features", [WIDEST_QUADRATIC_INPUT + 1, 100, 2000])
 def test_local_weights_are_exact_on_principal_axes(n_features):
-    """Many features: local models on principal components still speak of the input's features."""
+    """Local models on principal components still have weights of the input features."""
     X, y = make_data(n_rows=120, n_features=n_features)
     model = LocallyLinearSVC(C=3.0, random_state=0).fit(X, y)
     n_axes = len(model.model_.feature_map.axes)
@@ -236,7 +236,7 @@ def test_a_transformer_as_feature_map_is_cloned():
     assert model.coef_.shape[2] == mine.fit(X).n_output_features_
 
 
-def test_codes_look_where_they_are_told():
+def test_code_on_names_what_is_coded():
     """``code_on`` columns, mask and transformer: anchors have the width of what is coded."""
     X, y = make_data()
     widths = {
@@ -311,7 +311,7 @@ def test_automatic_number_of_anchors(n_rows):
 
 
 def test_beta_sharpens_the_gate():
-    """A large ``beta`` is the nearest anchor alone; ``beta_`` tells what was used."""
+    """A large ``beta`` is the nearest anchor alone; ``beta_`` is what was used."""
     X, y = make_data()
     options = {"n_anchors": 8, "random_state": 0, "tol": 1e-8, "max_iter": 10_000, "C": 3.0}
     sharp = LocallyLinearSVC(beta=1e9, **options).fit(X, y)

@@ -52,7 +52,7 @@ def test_float32_streams_stay_float32():
 @pytest.mark.parametrize("multi_class", ["ovr", "crammer_singer"])
 @pytest.mark.parametrize("first", ["sgd", "dual"])
 def test_a_stream_goes_on_after_fit(first, multi_class):
-    """After ``fit``, a batch moves the fitted model a little; classes need not be told again."""
+    """After ``fit``, a batch moves the fitted model a little; classes need not be given again."""
     X, y = make_data(n_rows=300)
     fitted = model(solver=first, multi_class=multi_class).fit(X, y)
     anchors, scores = fitted.anchors_.copy(), fitted.decision_function(X)

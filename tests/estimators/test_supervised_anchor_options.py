@@ -73,7 +73,7 @@ def test_bad_arguments_are_named(name, value, error):
     ],
 )
 def test_options_that_do_not_go_together(options, message):
-    """An impossible pair of options is refused, and why is told."""
+    """An impossible pair of options is refused with the reason."""
     with pytest.raises(ValueError, match=message):
         model(**options).fit(*make_data())
 
@@ -173,7 +173,7 @@ def test_anchors_move_where_codes_look(options, width, convert, solver):
 
 @pytest.mark.parametrize("anchors", ["kmeans", "random", make_data()[0][:7]])
 def test_anchors_start_where_they_are_told(anchors):
-    """``initial_anchors_`` tells where anchors started; an array of anchors stays as it was."""
+    """``initial_anchors_`` is where anchors started; an array of anchors stays as it was."""
     X, y = make_data(dtype=np.float32)
     kept = np.array(anchors)
     fitted = unjudged(n_anchors="auto", anchors=anchors).fit(X, y)

@@ -1,4 +1,4 @@
-"""What SupervisedAnchorSVC tells while it learns, and how it is stopped."""
+"""What SupervisedAnchorSVC reports while it learns, and how it is stopped."""
 
 import re
 
@@ -29,7 +29,7 @@ def test_silent_by_default(capfd):
 @every_solver
 @pytest.mark.parametrize("verbose", [1, 2])
 def test_progress_goes_to_stderr(capfd, solver, verbose):
-    """``verbose`` tells of epochs on stderr, numbered as one run."""
+    """``verbose`` writes epochs to stderr, numbered as one run."""
     model(solver=solver, verbose=verbose).fit(*make_data())
     out, err = capfd.readouterr()
     assert out == ""
@@ -42,7 +42,7 @@ def test_progress_goes_to_stderr(capfd, solver, verbose):
 
 @every_solver
 @pytest.mark.parametrize("n_rows", [90, 300])
-def test_callbacks_are_told_of_every_epoch(solver, n_rows):
+def test_callbacks_are_called_at_every_epoch(solver, n_rows):
     """scikit-learn's callbacks see the fit begin, every epoch of all its parts, and the fit end."""
     pytest.importorskip("sklearn.callback")
     recorder = Recorder()

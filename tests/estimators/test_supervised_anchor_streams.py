@@ -129,7 +129,7 @@ def test_streams_need_classes():
 @every_solver
 @pytest.mark.parametrize("multi_class", ["ovr", "crammer_singer"])
 def test_a_stream_goes_on_after_fit(solver, multi_class):
-    """After ``fit``, a batch moves the fitted model a little; classes need not be told again."""
+    """After ``fit``, a batch moves the fitted model a little; classes need not be given again."""
     X, y = make_data(n_rows=300)
     fitted = model(solver=solver, multi_class=multi_class).fit(X, y)
     anchors, scores = fitted.anchors_.copy(), fitted.decision_function(X)
@@ -140,7 +140,7 @@ def test_a_stream_goes_on_after_fit(solver, multi_class):
 
 
 def test_a_stream_after_a_kept_start_is_learned():
-    """Where judging kept the start, a batch moves the anchors: they are learned then."""
+    """Where the start was kept, a batch moves the anchors: they are learned then."""
     X, y = make_data(3, n_rows=300)
     fitted = model(anchor_step=1e3).fit(X, y)
     assert not fitted.anchors_learned_
@@ -159,7 +159,7 @@ def test_fit_after_a_stream_starts_anew():
 
 
 def test_a_stream_after_an_interrupted_fit_starts_anew():
-    """A stream tells where its own anchors started, whatever was interrupted before."""
+    """A stream stores where its own anchors started, whatever was interrupted before."""
     pytest.importorskip("sklearn.callback")
     X, y = make_data(3)
     used = streaming().set_callbacks(Recorder(act_at=2, act=interrupt))
@@ -226,7 +226,7 @@ def test_schedules(t0, skip):
 @every_solver
 @pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
 def test_pickled_models_predict_the_same(solver, convert):
-    """A model survives pickling with all it tells, and can be fitted on."""
+    """A model survives pickling with all its attributes, and can be fitted on."""
     X, y = make_data(3, n_rows=250)
     fitted = model(solver=solver, warm_start=True).fit(convert(X), y)
     copy = pickle.loads(pickle.dumps(fitted))

@@ -1,4 +1,4 @@
-"""Fits of SupervisedAnchorSVC: known equals, history, judging, weights, threads."""
+"""Fits of SupervisedAnchorSVC: known equals, history, held-out comparison, weights, threads."""
 
 import numpy as np
 import pytest
@@ -138,28 +138,28 @@ def test_history_counts_weights_of_rows():
     assert fitted.history_[-1].accuracy == pytest.approx(expected)
 
 
-# Judging ------------------------------------------------------------------------------------------
+# Comparison on held-out rows ----------------------------------------------------------------------
 
 
 def test_absurd_steps_are_not_kept():
     """Steps that throw the anchors far away lose: the start is kept, and used."""
     X, y = make_data(3, n_rows=300)
-    judged = model(anchor_step=1e3).fit(X, y)
-    assert not judged.anchors_learned_
-    np.testing.assert_array_equal(judged.anchors_, judged.initial_anchors_)
-    accuracy = judged.held_out_accuracy_
+    fitted = model(anchor_step=1e3).fit(X, y)
+    assert not fitted.anchors_learned_
+    np.testing.assert_array_equal(fitted.anchors_, fitted.initial_anchors_)
+    accuracy = fitted.held_out_accuracy_
     assert set(accuracy) == {"started", "learned"}
     assert 0 <= accuracy["learned"] <= accuracy["started"] <= 1
     fixed = LocallyLinearSVC(6, n_neighbors=3, feature_map=None, random_state=0, **PLAIN).fit(X, y)
-    assert judged.objective_ == pytest.approx(fixed.objective_, rel=2e-3)
+    assert fitted.objective_ == pytest.approx(fixed.objective_, rel=2e-3)
 
 
 def test_good_steps_are_kept():
     """Where learning helps on rows not learned from, the learned anchors are kept."""
-    judged = model(n_neighbors=6, feature_map="bias_only", anchor_epochs=30).fit(*make_stripes())
-    assert judged.anchors_learned_
-    assert judged.held_out_accuracy_["learned"] > judged.held_out_accuracy_["started"] + 0.2
-    assert (judged.anchors_ != judged.initial_anchors_).any(axis=1).all()
+    fitted = model(n_neighbors=6, feature_map="bias_only", anchor_epochs=30).fit(*make_stripes())
+    assert fitted.anchors_learned_
+    assert fitted.held_out_accuracy_["learned"] > fitted.held_out_accuracy_["started"] + 0.2
+    assert (fitted.anchors_ != fitted.initial_anchors_).any(axis=1).all()
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_good_steps_are_kept():
     ids=["few rows", "not asked for", "sgd"],
 )
 def test_learned_anchors_are_kept_unseen(options, n_rows):
-    """Too few rows, and stochastic gradient, leave nobody to judge: what was learned is kept."""
+    """Too few rows, and stochastic gradient, leave no held-out rows: what was learned is kept."""
     X, y = make_data(3, n_rows=n_rows)
     fitted = model(**options).fit(X, y)
     assert fitted.anchors_learned_
@@ -180,12 +180,12 @@ def test_learned_anchors_are_kept_unseen(options, n_rows):
 def test_judged_models_are_trained_on_all_rows(step):
     """Whoever wins, the final weights are the best for all rows."""
     X, y = make_data(3, n_rows=300)
-    judged = model(anchor_step=step, tol=1e-6, max_iter=20_000).fit(X, y)
+    fitted = model(anchor_step=step, tol=1e-6, max_iter=20_000).fit(X, y)
     fixed = LocallyLinearSVC(
-        anchors=judged.anchors_, beta=judged.beta_, n_neighbors=3, feature_map=None, tol=1e-6,
+        anchors=fitted.anchors_, beta=fitted.beta_, n_neighbors=3, feature_map=None, tol=1e-6,
         max_iter=20_000, **PLAIN,
     ).fit(X, y)  # fmt: skip
-    assert judged.objective_ == pytest.approx(fixed.objective_, rel=1e-5)
+    assert fitted.objective_ == pytest.approx(fixed.objective_, rel=1e-5)
 
 
 @pytest.mark.parametrize("multi_class", ["ovr", "crammer_singer"])
@@ -193,9 +193,9 @@ def test_judging_keeps_rows_of_every_class(multi_class):
     """Rare classes are not held out as a whole: all classes are predicted."""
     X, y = make_data(3, n_rows=400)
     keep = (y != 2) | (np.cumsum(y == 2) <= 9)
-    judged = model(multi_class=multi_class).fit(X[keep], y[keep])
-    assert judged.held_out_accuracy_ is not None
-    assert set(judged.predict(X)) == {0, 1, 2}
+    fitted = model(multi_class=multi_class).fit(X[keep], y[keep])
+    assert fitted.held_out_accuracy_ is not None
+    assert set(fitted.predict(X)) == {0, 1, 2}
 
 
 # Weights ------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from hyperlocal.export.graph import Graph
 
 
 def test_equal_constants_are_stored_once():
-    """Value, shape and type tell constants apart."""
+    """Constants differ by value, shape and type."""
     graph = Graph(np.dtype(np.float64))
     same = {graph.number(1), graph.number(1.0), graph.constant(np.float64(1))}
     assert len(same) == 1

@@ -10,7 +10,7 @@ from estimators.data import make_data
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.maps.base import NoGradient
 from hyperlocal.maps.quadratic import QuadraticMap
-from hyperlocal.model import gradients as room
+from hyperlocal.model import gradients
 from hyperlocal.model.gradients import gate_is_included, score_gradients
 from hyperlocal.runtime.threads import Workers
 
@@ -134,7 +134,7 @@ def test_blocks_and_threads_change_nothing(workers):
         found = score_gradients(model, X, two, numbers_per_block=1)
     np.testing.assert_array_equal(found, score_gradients(model, X, workers, numbers_per_block=1))
     np.testing.assert_allclose(found, score_gradients(model, X, workers), rtol=1e-9, atol=1e-12)
-    assert X.size < room.NUMBERS_PER_BLOCK
+    assert X.size < gradients.NUMBERS_PER_BLOCK
 
 
 def test_a_row_on_an_anchor(workers):

@@ -113,11 +113,11 @@ def _learned_anchors(X, rows, lifted):
         codes = gate.encode(X, Workers(1))
         return replace(first, lifted=LiftedRows(rows, codes, 6, 1.0, True, Workers(1)))
 
-    def look_at(gate):
-        return anchor_descent.Look(problem_of(gate), gate.encode(X, Workers(1), 2).reserves)
+    def pass_over(gate):
+        return anchor_descent.FullPass(problem_of(gate), gate.encode(X, Workers(1), 2).reserves)
 
     rng = np.random.default_rng(0)
-    by_dual = anchor_descent.learn_by_dual(X, gate, look_at, step=0.05, n_epochs=1, rng=rng)
+    by_dual = anchor_descent.learn_by_dual(X, gate, pass_over, step=0.05, n_epochs=1, rng=rng)
     weights = np.random.default_rng(1).standard_normal((6, 3, rows.width + 1)).astype(X.dtype)
     state = sgd.SgdState(weights, weights, 0, 0.5, 200.0)
     options = {"state": state, "skip": 4, "penalize_intercept": True, "rng": rng}

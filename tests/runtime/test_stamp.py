@@ -1,4 +1,4 @@
-"""Tests of hyperlocal.runtime.stamp: saved estimators tell their format."""
+"""Tests of hyperlocal.runtime.stamp: saved estimators carry their format."""
 
 import copy
 import pickle

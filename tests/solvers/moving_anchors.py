@@ -56,10 +56,10 @@ class Setting:
         """The problem for a gate; labels and costs stay."""
         return replace(self.first, lifted=self.lift(gate))
 
-    def look(self, gate, n_reserves=2):
+    def full_pass(self, gate, n_reserves=2):
         """The problem for a gate and each row's anchors in reserve."""
         reserves = gate.encode(self.space, self.workers, n_reserves).reserves
-        return anchor_descent.Look(self.problem(gate), reserves)
+        return anchor_descent.FullPass(self.problem(gate), reserves)
 
     def twin(self, gate, neighbours=None):
         """The gate of the reference."""
@@ -75,15 +75,17 @@ class Setting:
     def learn(self, *, n_epochs=4, step=0.1, seed=0, gate=None, **options):
         """A run of recoding dual descent."""
         return anchor_descent.learn_by_dual(
-            self.space, self.gate if gate is None else gate, self.look, n_epochs=n_epochs,
+            self.space, self.gate if gate is None else gate, self.full_pass, n_epochs=n_epochs,
             step=step, rng=np.random.default_rng(seed), **options,
         )  # fmt: skip
 
-    def learner(self, look_at, **options):
+    def learner(self, pass_over, **options):
         """The state of such a run, whose epochs are run by hand."""
         gate = replace(self.gate, anchors=self.gate.anchors.copy())
         rng = np.random.default_rng(0)
-        return anchor_descent.DualLearner(core_rows(self.space), gate, look_at, rng=rng, **options)
+        return anchor_descent.DualLearner(
+            core_rows(self.space), gate, pass_over, rng=rng, **options
+        )
 
 
 class Compiled:
@@ -103,7 +105,7 @@ class Compiled:
             lifted.core, problem.target, problem.costs, self.norms, problem.n_columns,
             problem.core_loss, problem.crammer_singer,
         )  # fmt: skip
-        self.reserves = setting.look(self.gate).reserves
+        self.reserves = setting.full_pass(self.gate).reserves
         self.moving = anchor_descent.moving_gate(
             core_rows(setting.space), self.gate, problem, self.norms
         )
@@ -182,11 +184,11 @@ def assert_equal_runs(compiled, twin, state, reports, weights):
         written[i, anchors] = np.outer(compiled.lifted.gate[i].astype(float), twin.blocks[i])
     np.testing.assert_allclose(written, state.Z, **close)
     np.testing.assert_allclose(compiled.norms, np.sum(state.Z**2, axis=(1, 2)), **close)
-    told = arrays.reports
+    found = arrays.reports
     if problem.crammer_singer and problem.loss == "hinge":
         # Which gradients count depends on whether a variable is at its bound to the last bit.
-        told, reports = told[:, :2], reports[:, :2]
-    np.testing.assert_allclose(told, reports, **close)
+        found, reports = found[:, :2], reports[:, :2]
+    np.testing.assert_allclose(found, reports, **close)
 
 
 def solved(problem, tol=1e-13):

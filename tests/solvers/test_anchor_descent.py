@@ -39,9 +39,9 @@ def test_frozen_anchors_are_left_alone(loss, crammer_singer):
     best = solved(setting.problem(setting.gate), 1e-6).objective
     assert objectives[-1] < objectives[0]
     assert gaps[-1] < 0.2 * gaps[0]
-    looks = slice(None, None, anchor_descent.EPOCHS_BETWEEN_LOOKS)  # between them are estimates
-    assert (np.diff((objectives - gaps)[looks]) >= -1e-6 * best).all()
-    assert objectives[looks].min() >= best * (1 - 1e-6)
+    passes = slice(None, None, anchor_descent.EPOCHS_BETWEEN_PASSES)  # between them are estimates
+    assert (np.diff((objectives - gaps)[passes]) >= -1e-6 * best).all()
+    assert objectives[passes].min() >= best * (1 - 1e-6)
     assert objectives[-1] == pytest.approx(best, rel=0.02)
 
 
@@ -165,23 +165,23 @@ def test_anchors_without_rows_come_to_rest(dtype):
 
 
 def test_rows_at_rest_are_left_out_until_the_next_look():
-    """All rows are visited every few epochs; between looks fewer and fewer are."""
+    """All rows are visited every few epochs; between passes fewer and fewer are."""
     setting = Setting(n_rows=300, n_anchors=8, seed=1)
     easy = (setting.X[:, 0] > 0).astype(np.int32)
     setting.first = replace(setting.first, target=easy, costs=np.full(300, 10.0))
-    looks, visited = [], []
+    passes, visited = [], []
 
-    def look_at(gate):
-        looks.append(gate.anchors.copy())
-        return setting.look(gate)
+    def pass_over(gate):
+        passes.append(gate.anchors.copy())
+        return setting.full_pass(gate)
 
-    learner = setting.learner(look_at, n_epochs=7, step=0.1, epochs_between_looks=3)
+    learner = setting.learner(pass_over, n_epochs=7, step=0.1, epochs_between_passes=3)
     for number in range(7):
         learner.prepare(number)
         learner.run_epoch(number)
         visited.append(set(learner.descent.visited))
-    assert len(looks) == 3
-    np.testing.assert_array_equal(looks[0], setting.gate.anchors)
+    assert len(passes) == 3
+    np.testing.assert_array_equal(passes[0], setting.gate.anchors)
     for first in (0, 3):
         assert visited[first + 2] <= visited[first + 1] <= visited[first]
         assert len(visited[first]) < 300
@@ -193,7 +193,7 @@ def test_rows_at_rest_are_left_out_until_the_next_look():
 def test_weights_belong_to_codes_by_the_present_anchors():
     """Before each epoch weights are sums over rows as the anchors code them then."""
     setting = Setting(n_rows=80, n_anchors=5, n_neighbors=5)
-    learner = setting.learner(setting.look, n_epochs=8, step=0.2)
+    learner = setting.learner(setting.full_pass, n_epochs=8, step=0.2)
     for number in range(8):
         learner.prepare(number)
         descent = learner.descent
@@ -205,7 +205,7 @@ def test_weights_belong_to_codes_by_the_present_anchors():
 
 
 def test_visits_tell_nearly_what_a_look_would():
-    """Near the optimum, with anchors at rest, estimates and exact figures are the same."""
+    """Near the optimum, with anchors that do not move, estimates and exact figures are the same."""
     setting = Setting(n_rows=200, loss="squared_hinge")
     alpha = solved(setting.problem(setting.gate), 1e-6).alpha
     learned = setting.learn(n_epochs=7, step=0.0, alpha=alpha)

@@ -82,7 +82,7 @@ def test_switched_off_variables_keep_their_share_up_to_date():
 
 
 @pytest.mark.parametrize("crammer_singer", [False, True])
-def test_resting_rows_say_nothing(crammer_singer):
+def test_skipped_rows_change_nothing(crammer_singer):
     """Rows that are switched off and have no share move neither weights nor anchors."""
     compiled = Compiled(Setting(crammer_singer=crammer_singer))
     compiled.arrays.active[:] = 0
@@ -183,7 +183,7 @@ def test_with_all_anchors_in_reserve_rows_find_their_nearest(dtype):
     """If neighbours and reserves are all anchors, recoding is a search among all of them."""
     setting = Setting(dtype=dtype, n_rows=50, n_anchors=8, n_neighbors=3)
     gate = replace(setting.gate, anchors=setting.gate.anchors.copy())
-    problem, reserves = setting.look(gate, n_reserves=5)
+    problem, reserves = setting.full_pass(gate, n_reserves=5)
     moving = anchor_descent.moving_gate(
         core_rows(setting.space), gate, problem, problem.lifted.squared_norms()
     )

@@ -27,7 +27,7 @@ def test_a_look_is_the_problem_and_the_anchors_that_come_next(workers, convert):
     X, y = make_data(3)
     rows = rows_of(convert(X), y, workers)
     gate = rows.chain.gate
-    plain, (problem, reserves) = rows.problem(gate, 2.0), rows.look(gate, 2.0)
+    plain, (problem, reserves) = rows.problem(gate, 2.0), rows.full_pass(gate, 2.0)
     np.testing.assert_array_equal(problem.lifted.anchors, plain.lifted.anchors)
     np.testing.assert_array_equal(problem.lifted.gate, plain.lifted.gate)
     np.testing.assert_array_equal(problem.costs, plain.costs)
@@ -37,7 +37,7 @@ def test_a_look_is_the_problem_and_the_anchors_that_come_next(workers, convert):
     assert (np.diff(everyone) > 0).all()
     kept = reserves.copy()
     reserves[:] = 0
-    np.testing.assert_array_equal(rows.look(gate, 2.0).reserves, kept)
+    np.testing.assert_array_equal(rows.full_pass(gate, 2.0).reserves, kept)
 
 
 def test_codes_follow_the_gate(workers):

@@ -295,7 +295,7 @@ def test_a_monitor_is_called_after_every_epoch(solve):
 
 
 def test_a_monitor_can_stop(solve):
-    """A monitor that returns True ends the run with an honest result."""
+    """A monitor that returns True ends the run with a correct result."""
     problem = make_problem(C=10.0)
     found = solve(problem, monitor=lambda number, **facts: number == 2)
     assert found.n_iter == 2

@@ -166,8 +166,10 @@ def positive_class(y: np.ndarray, asked: str | None) -> Any:
     classes, counts = np.unique(y, return_counts=True)
     if asked is not None:
         names = [str(label) for label in classes]
-        if len(classes) != 2 or asked not in names:
-            hint = close_to(asked, names) if len(classes) == 2 else " of two classes"
+        if len(classes) != 2:
+            raise ValueError(f"--positive: is for two classes, and there are {len(classes)}")
+        if asked not in names:
+            hint = close_to(asked, names)
             raise ValueError(f"--positive: no class {asked!r}{hint}; they are {', '.join(names)}")
         return classes[names.index(asked)]
     return classes[int(np.argmin(counts))] if len(classes) == 2 else None

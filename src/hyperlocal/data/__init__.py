@@ -1,4 +1,4 @@
-"""The border between what users give and what the library computes with.
+"""From what users give to what the library computes with.
 
 :mod:`~hyperlocal.data.checks` turns rows, labels and weights into contiguous arrays or raises a
 clear error; :mod:`~hyperlocal.data.labelled` holds them; :mod:`~hyperlocal.data.rows` passes them

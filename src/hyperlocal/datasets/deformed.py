@@ -98,7 +98,7 @@ def _moved_pixels(
     shift: float,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Where each pixel of the new image looks in the old one; shape (2, side, side)."""
+    """The place in the old image of each pixel of the new one; shape (2, side, side)."""
     centre = (side - 1) / 2
     grid = np.indices((side, side), dtype=np.float64) - centre
     angle = math.radians(rng.uniform(-rotation, rotation))

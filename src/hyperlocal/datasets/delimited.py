@@ -1,6 +1,6 @@
 """Tables of columns, such as CSV files, as pandas data frames.
 
-pandas parses them. What it must be told is found in the first lines of a file: what separates the
+pandas parses them. What it must be given is found in the first lines of a file: what separates the
 cells, whether the first line is a header, whether numbers have decimal commas, and which columns
 hold codes such as "0012". The index of a frame is the line of the file in which each row stands.
 """
@@ -30,7 +30,7 @@ _CODE = re.compile(r"0\d+")
 
 @dataclass(frozen=True)
 class Layout:
-    """How the columns of a text table stand in its file."""
+    """How the columns of a text table are written in its file."""
 
     delimiter: str
     names: tuple[str, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,20 +10,41 @@ from sklearn.base import BaseEstimator
 
 from ..data.arguments import check_choice
 from ..data.labelled import LabelledRows
-from ..model.local_model import ChainSettings, LocalModel
+from ..model.local_model import ChainSettings
 from ..runtime.threads import Workers
 from ..selection.automatic import DEFAULT_COST, candidates_of, choose, parameters_of
 from ..selection.relevance import COST, RELEVANCES, with_relevance
 from ..solvers.training import Training
 
 
+@dataclass(eq=False, repr=False)
 class AutomaticChain(BaseEstimator):
     """``C="auto"`` and ``relevance``, and what they chose; for a ChainFitting, which comes after.
 
     It replaces the steps of the chain that leave everything as it is given.
     """
 
-    model_: LocalModel
+    n_anchors: Any = "auto"
+    _: KW_ONLY
+    n_neighbors: int = 8
+    coding: str = "soft"
+    beta: Any = "auto"
+    anchors: Any = "kmeans"
+    feature_map: Any = "auto"
+    code_on: Any = "input"
+    normalize: bool = True
+    C: Any = "auto"
+    loss: str = "squared_hinge"
+    solver: str = "dual"
+    max_iter: int = 1000
+    tol: float = 1e-3
+    intercept_scaling: float = 1.0
+    global_intercept: bool = True
+    relevance: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    warm_start: bool = False
+    verbose: int = 0
 
     @property
     def global_intercept_(self) -> np.ndarray:

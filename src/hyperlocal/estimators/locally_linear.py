@@ -138,26 +138,6 @@ class LocallyLinearSVC(AutomaticChain, StreamFitting, ChainClassifier):
     (1, 1, 2)
     """
 
-    n_anchors: Any = "auto"
     _: KW_ONLY
-    n_neighbors: int = 8
-    coding: str = "soft"
-    beta: Any = "auto"
-    anchors: Any = "kmeans"
-    feature_map: Any = "auto"
-    code_on: Any = "input"
-    normalize: bool = True
-    C: Any = "auto"
-    loss: str = "squared_hinge"
     multi_class: str = "ovr"
-    solver: str = "dual"
-    max_iter: int = 1000
-    tol: float = 1e-3
-    intercept_scaling: float = 1.0
-    global_intercept: bool = True
-    relevance: Any = None
     class_weight: Any = None
-    n_jobs: int | None = None
-    random_state: Any = None
-    warm_start: bool = False
-    verbose: int = 0

@@ -114,26 +114,8 @@ default="squared"
     (1, 1, 2)
     """
 
-    n_anchors: Any = "auto"
     _: KW_ONLY
-    n_neighbors: int = 8
-    coding: str = "soft"
-    beta: Any = "auto"
-    anchors: Any = "kmeans"
-    feature_map: Any = "auto"
-    code_on: Any = "input"
-    normalize: bool = True
-    C: Any = "auto"
     loss: str = "squared"
     epsilon: float = 0.1
     quantiles: Any = 0.5
-    solver: str = "dual"
-    max_iter: int = 1000
-    tol: float = 1e-3
-    intercept_scaling: float = 1.0
-    global_intercept: bool = True
     relevance: Any = "auto"
-    n_jobs: int | None = None
-    random_state: Any = None
-    warm_start: bool = False
-    verbose: int = 0

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from .neighborhood_base import NeighborhoodClassifier
 
@@ -44,8 +43,8 @@ class NeighborhoodSVC(NeighborhoodClassifier):
     coef0 : float, default=1.0
     algorithm : {"exact", "tree", "approximate"}, default="exact"
         How neighbors are found: by blocked matrix products; by a k-d or ball tree, which is faster
-        for few features; or in an approximate index, for millions of rows (needs the extra
-        ``hyperlocal[approximate]``).
+        for few features; or only in the nearest cells of a partition, which finds about 99 % of
+        the neighbors, for millions of dense rows.
     cache_neighborhoods : bool, default=False
         Train the SVMs of centers that cover the training rows once, at ``fit``, and score a query
         by those of the nearest center (FaLK-SVM). Prediction is faster, ``fit`` slower.
@@ -111,20 +110,3 @@ class NeighborhoodSVC(NeighborhoodClassifier):
     >>> bool(model.score(X[200:], y[200:]) > 0.95)
     True
     """
-
-    n_neighbors: Any = "auto"
-    _: KW_ONLY
-    kernel: Any = "rbf"
-    gamma: Any = "local"
-    degree: int = 3
-    coef0: float = 1.0
-    algorithm: str = "exact"
-    cache_neighborhoods: bool = False
-    low_margin: float = 1.0
-    C: float = 10.0
-    tol: float = 1e-3
-    max_iter: int = 100_000
-    class_weight: Any = None
-    n_jobs: int | None = None
-    random_state: Any = None
-    verbose: int = 0

@@ -11,7 +11,7 @@ from ..model.multiclass import log_probabilities
 
 
 def loss_is_log(estimator: Any) -> bool:
-    """Whether an estimator is trained with the log loss; else raise, as ``available_if`` wants."""
+    """Whether an estimator is trained with the log loss; else raise, for ``available_if``."""
     if estimator.loss != "log":
         raise AttributeError("predict_proba needs loss='log', and so does predict_log_proba.")
     return True

@@ -234,7 +234,7 @@ ActiveAnchors = tuple[str, str, int]
 
 
 def _always(source: Source, x: Buffer) -> ActiveAnchors:
-    near, weights = source.room("int", "near", 1), source.room("float", "gate", 1)
+    near, weights = source.reserve("int", "near", 1), source.reserve("float", "gate", 1)
     source.call("always", near, weights)
     return near, weights, 1
 
@@ -250,7 +250,7 @@ def _gate(
     locality: float,
 ) -> ActiveAnchors:
     k = n_neighbors
-    near, weights = source.room("int", "near", k), source.room("float", "gate", k)
+    near, weights = source.reserve("int", "near", k), source.reserve("float", "gate", k)
     table = source.table(anchors)
     source.call("nearest", x.name, table, len(anchors), k, near, weights)
     if coding == "soft":
@@ -258,7 +258,7 @@ def _gate(
     elif coding == "inverse_distance":
         source.call("inverse_distance", weights, k)
     else:
-        gram = source.room("float", "gram", k * k)
+        gram = source.reserve("float", "gram", k * k)
         penalties = number(ridge), number(locality if coding == "llc" else 0), number(beta)
         source.call("reconstruction", x.name, table, near, weights, k, *penalties, gram)
     return near, weights, k
@@ -267,7 +267,8 @@ def _gate(
 def _levels(source: Source, x: Buffer, gates: list[Step]) -> ActiveAnchors:
     parts = [_GATES[gate.kind](source, x, **gate.parts) for gate in gates]
     n_active = sum(k for _, _, k in parts)
-    near, weights = source.room("int", "near", n_active), source.room("float", "gate", n_active)
+    near = source.reserve("int", "near", n_active)
+    weights = source.reserve("float", "gate", n_active)
     begin = first = 0
     for gate, (own, own_weights, k) in zip(gates, parts, strict=True):
         places = f"{near} + {begin}", f"{weights} + {begin}"
@@ -330,7 +331,7 @@ def _tree(
 def _latent(source: Source, x: Buffer, weights: np.ndarray, exponent: float) -> Buffer:
     n_models, n_classes, _ = weights.shape
     models = source.table(np.ascontiguousarray(weights.transpose(1, 0, 2)))
-    products = source.room("float", "products", n_models)
+    products = source.reserve("float", "products", n_models)
     constants = models, n_models, n_classes, number(exponent), products
     return source.linear("latent", x, 1 if n_classes == 2 else n_classes, *constants)
 

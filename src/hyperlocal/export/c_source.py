@@ -48,7 +48,7 @@ class Source:
         self.weighted: list[Buffer] = []  #: outputs that have weights
         self.without_weights: list[str] = []  #: steps whose output has no weights on their input
         self._names: dict[tuple[Any, ...], str] = {}
-        self._n_rooms = 0
+        self._n_reserved = 0
 
     # ---- constants -----------------------------------------------------------------------------
 
@@ -94,14 +94,14 @@ class Source:
         return self._called(function, x, width, *constants)
 
     def _called(self, function: str, x: Buffer, width: int, *constants: Any) -> Buffer:
-        out = Buffer(self.room("float", "x", width), width)
+        out = Buffer(self.reserve("float", "x", width), width)
         self.call(function, x.name, x.width, *constants, out.name)
         return out
 
     def beside(self, parts: list[Buffer]) -> Buffer:
         """The outputs of several steps in one."""
         width = sum(part.width for part in parts)
-        out = Buffer(self.room("float", "x", width), width)
+        out = Buffer(self.reserve("float", "x", width), width)
         self.weighted.append(out)
         begin = 0
         for part in parts:
@@ -111,10 +111,10 @@ class Source:
             begin += part.width
         return out
 
-    def room(self, kind: str, prefix: str, width: int) -> str:
+    def reserve(self, kind: str, prefix: str, width: int) -> str:
         """A new array in the function that computes scores; C has none of size zero."""
-        self._n_rooms += 1
-        name = f"{prefix}{self._n_rooms}"
+        self._n_reserved += 1
+        name = f"{prefix}{self._n_reserved}"
         self.scores.append(f"{kind} {name}[{max(1, width)}];")
         return name
 

@@ -250,7 +250,7 @@ static inline void hl_inverse_distance(float* weights, int k) {
 
 /* The weights that rebuild x from its nearest anchors best (LLE; with locality > 0, LLC):
  * (G + diagonal) w = 1 with the products G of the anchors' differences to x, by elimination.
- * gram is room for k * k numbers. */
+ * gram has k * k numbers. */
 static inline void hl_reconstruction(const float* x, hl_table anchors, const int* near,
                                      float* weights, int k, float ridge, float locality, float beta,
                                      float* gram) {
@@ -377,7 +377,7 @@ static inline void hl_pull_tree(const float* weights, const float* x, int n, hl_
 }
 
 /* ---- latent: the q-norm of the positive scores of a class's models; of two classes the
- * difference. Row c * n_models + m is model m of class c; products is room for n_models ---- */
+ * difference. Row c * n_models + m is model m of class c; products has n_models numbers ---- */
 
 static inline float hl_positive_norm(const float* x, int n, hl_table models, int first,
                                      int n_models, float exponent, float* products) {

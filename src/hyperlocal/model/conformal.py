@@ -50,7 +50,7 @@ class LocalScales:
 
 @dataclass(frozen=True)
 class Conformal:
-    """What held-out rows say about residuals.
+    """The sizes of residuals on held-out rows.
 
     Attributes
     ----------

@@ -19,7 +19,7 @@ class Neighbors:
 
     @classmethod
     def empty(cls, n_queries: int, k: int, dtype: Any) -> Neighbors:
-        """Room for ``k`` neighbors of each query."""
+        """An empty result for ``k`` neighbors of each query."""
         return cls(np.empty((n_queries, k), np.int32), np.empty((n_queries, k), dtype))
 
     def first(self, k: int) -> Neighbors:

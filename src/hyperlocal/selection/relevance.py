@@ -43,7 +43,7 @@ MOST_ROWS = 5_000
 ERRORS_TO_GAIN = 2.0
 # Rows whose gradients are taken: the mean of so many varies by a few percent.
 ROWS_FOR_GRADIENTS = 1_000
-# A matrix of more features has more numbers than some thousand rows can tell.
+# A matrix of more features has more numbers than some thousand rows determine.
 MOST_FEATURES_TO_MIX = 64
 
 # C of these models where it is chosen later: held-out rows compare models of the same C.

@@ -3,9 +3,9 @@
 Dual descent with moving anchors, :func:`learn_by_dual`. An epoch visits rows in batches. Each row
 of a batch is coded again by the present anchors, its part of the weights is updated, and its dual
 variables are optimized. Then the anchors move against an average of the batches' gradients, by a
-length that falls linearly to zero. Every few epochs there is a look, a full pass over all rows:
-their neighbors are searched for again, with some more anchors in reserve, and a check determines
-which variables to visit. Rows without such a variable are skipped until the next look. Before the
+length that falls linearly to zero. Every few epochs there is a full pass over all rows: their
+neighbors are searched for again, with some more anchors in reserve, and a check determines which
+variables to visit. Rows without such a variable are skipped until the next full pass. Before the
 other epochs the visited rows choose their neighbors from those they have and the reserve. In both
 cases the weights are computed again from the dual variables: otherwise outdated codes would give
 wrong gradients, and rounding errors would add up. The weights for the final anchors are trained by
@@ -43,8 +43,8 @@ FEWEST_EPOCHS, MOST_EPOCHS = 12, 30
 # Variables at a bound whose margins exceed one by more than this are not visited. (The largest
 # violation of the last epoch, the rule for fixed gates, is of little use while codes change.)
 SLACK = 0.1
-# Epochs from one look (a full pass over all rows) to the next; between them, rows are skipped.
-EPOCHS_BETWEEN_LOOKS = 6
+# Epochs from one full pass over all rows to the next; between them, rows are skipped.
+EPOCHS_BETWEEN_PASSES = 6
 # Anchors that a row has in reserve, if there are as many.
 RESERVES = 8
 # Threads share an epoch if the scores of a row are sums of so many numbers.
@@ -57,10 +57,10 @@ OWN_SHARE = 0.5
 LONGEST_STEP = 0.1
 LARGEST_CHANGE = 0.03
 
-LookAt = Callable[[Gate], "Look"]
+PassOver = Callable[[Gate], "FullPass"]
 
 
-class Look(NamedTuple):
+class FullPass(NamedTuple):
     """The rows as a gate lifts them, and the anchors that each has in reserve."""
 
     problem: Problem
@@ -70,7 +70,8 @@ class Look(NamedTuple):
 class AnchorEpoch(NamedTuple):
     """What was known before an epoch: objective, duality gap, share of training rows right.
 
-    From a look, or from the visits of the epoch before. Skipped rows count as at the last look.
+    From a full pass, or from the visits of the epoch before. Skipped rows count as at the last
+    full pass.
     """
 
     epoch: int
@@ -135,14 +136,14 @@ def default_step(codes: Codes, sample_weight: np.ndarray, beta: float) -> float:
 def learn_by_dual(
     space: Any,
     gate: Gate,
-    look_at: LookAt,
+    pass_over: PassOver,
     *,
     n_epochs: int,
     step: float,
     rng: np.random.Generator,
     monitor: Monitor | None = None,
     alpha: np.ndarray | None = None,
-    epochs_between_looks: int = EPOCHS_BETWEEN_LOOKS,
+    epochs_between_passes: int = EPOCHS_BETWEEN_PASSES,
     fewest_numbers_to_share: int = FEWEST_NUMBERS_TO_SHARE,
 ) -> LearnedAnchors:
     """Run recoding dual descent.
@@ -153,7 +154,7 @@ def learn_by_dual(
         Rows as the gate sees them.
     gate : Gate
         Where anchors start.
-    look_at : callable
+    pass_over : callable
         Lifts the rows by a gate, and finds their anchors in reserve.
     n_epochs : int
     step : float
@@ -163,8 +164,8 @@ def learn_by_dual(
         Called after each epoch with ``objective`` and ``accuracy``.
     alpha : ndarray of shape (n_rows, n_columns), optional
         Dual variables to start from.
-    epochs_between_looks : int
-        Epochs from one look, a full pass over all rows, to the next.
+    epochs_between_passes : int
+        Epochs from one full pass over all rows to the next.
     fewest_numbers_to_share : int
         Threads share an epoch if the scores of a row are sums of so many numbers.
 
@@ -173,8 +174,8 @@ def learn_by_dual(
     LearnedAnchors
     """
     learner = DualLearner(
-        core_rows(space), replace(gate, anchors=gate.anchors.copy()), look_at, step, rng, n_epochs,
-        alpha, epochs_between_looks, fewest_numbers_to_share,
+        core_rows(space), replace(gate, anchors=gate.anchors.copy()), pass_over, step, rng,
+        n_epochs, alpha, epochs_between_passes, fewest_numbers_to_share,
     )  # fmt: skip
     epochs = Epochs(n_epochs, monitor)
     for number in epochs:
@@ -207,15 +208,15 @@ class Recoding(Descent):
     """
 
     def __init__(
-        self, look: Look, places: Any, gate: Gate, rng: np.random.Generator, alpha: np.ndarray
+        self, found: FullPass, places: Any, gate: Gate, rng: np.random.Generator, alpha: np.ndarray
     ):
-        problem = look.problem
+        problem = found.problem
         self.right = RightRows(problem)
         n_groups = 1 if problem.crammer_singer else problem.n_columns
         bounds = np.tile([SLACK, -np.inf], (n_groups, 1))
         super().__init__(problem, 0.0, rng, alpha, bounds, see_scores=self.right)
         self.moving = moving_gate(places, gate, problem, self.squared_norms)
-        self.reserves = look.reserves
+        self.reserves = found.reserves
         self.visited = np.arange(problem.lifted.n_rows)
         self.leave_out()
 
@@ -244,7 +245,7 @@ class Recoding(Descent):
         self.leave_out()
 
     def record(self, number: int) -> AnchorEpoch:
-        """The state before an epoch; skipped rows count as they did at the last look."""
+        """The state before an epoch; skipped rows count as they did at the last full pass."""
         objective, gap = float(self.objectives.sum()), float(self.gaps.sum())
         return AnchorEpoch(number, objective, gap, self.right.share())
 
@@ -258,14 +259,14 @@ class DualLearner:
 
     places: Any
     gate: Gate
-    look_at: LookAt
+    pass_over: PassOver
     step: float
     rng: np.random.Generator
     n_epochs: int
     alpha: np.ndarray | None = None
-    epochs_between_looks: int = EPOCHS_BETWEEN_LOOKS
+    epochs_between_passes: int = EPOCHS_BETWEEN_PASSES
     fewest_numbers_to_share: int = FEWEST_NUMBERS_TO_SHARE
-    descent: Recoding = field(init=False)  # since the last look
+    descent: Recoding = field(init=False)  # since the last full pass
     n_moves: int = 0
     history: list[AnchorEpoch] = field(default_factory=list)
 
@@ -274,8 +275,8 @@ class DualLearner:
         self.spread = np.zeros(self.gate.n_anchors)
 
     def prepare(self, number: int) -> AnchorEpoch:
-        """Code the rows by the present anchors; in some epochs by a look at all rows."""
-        if number % self.epochs_between_looks == 0:
+        """Code the rows by the present anchors; in some epochs by a full pass over all rows."""
+        if number % self.epochs_between_passes == 0:
             self._look()
         else:
             self.descent.recode()
@@ -320,11 +321,11 @@ class DualLearner:
         return problem.lifted.workers.n_threads if numbers >= self.fewest_numbers_to_share else 1
 
     def _look(self) -> None:
-        look = self.look_at(self.gate)
+        found = self.pass_over(self.gate)
         if self.alpha is None:
-            shape = (look.problem.lifted.n_rows, look.problem.n_columns)
-            self.alpha = np.zeros(shape, look.problem.lifted.dtype)
-        self.descent = Recoding(look, self.places, self.gate, self.rng, self.alpha)
+            shape = (found.problem.lifted.n_rows, found.problem.n_columns)
+            self.alpha = np.zeros(shape, found.problem.lifted.dtype)
+        self.descent = Recoding(found, self.places, self.gate, self.rng, self.alpha)
         self.alpha = self.descent.alpha
 
 

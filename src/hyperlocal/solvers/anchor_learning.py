@@ -24,7 +24,7 @@ from ..model.problem import Problem
 from ..runtime.progress import JoinedEpochs, Monitor
 from ..runtime.threads import Workers
 from . import anchor_descent, anchor_sgd, dual
-from .anchor_descent import RESERVES, AnchorEpoch, LearnedAnchors, Look, RightRows
+from .anchor_descent import RESERVES, AnchorEpoch, FullPass, LearnedAnchors, RightRows
 from .result import SolverResult
 from .sgd import SgdState
 from .training import Training
@@ -112,11 +112,11 @@ class RecodedRows:
         """The convex problem for a gate, at another C if given."""
         return self._lifted(self.codes(gate), C)
 
-    def look(self, gate: Gate, C: float) -> Look:
+    def full_pass(self, gate: Gate, C: float) -> FullPass:
         """The problem for a gate, and the reserve anchors of each row."""
         codes = self.codes(gate, RESERVES)
         assert codes.reserves is not None
-        return Look(self._lifted(codes, C), codes.reserves)
+        return FullPass(self._lifted(codes, C), codes.reserves)
 
     def _lifted(self, codes: Codes, C: float | None) -> Problem:
         lifted = self.chain.lift_stored(self.stored, codes, self.workers, row_norms=self._row_norms)
@@ -203,7 +203,7 @@ class AnchorLearner:
         if alpha is None or self.training.C > C:
             n_first = 1 if self.epochs.stop else min(FIRST_EPOCHS, self.training.max_iter)
             alpha = dual.first_variables(
-                rows.look(self.gate, C).problem, n_epochs=n_first, rng=self.rng,
+                rows.full_pass(self.gate, C).problem, n_epochs=n_first, rng=self.rng,
                 monitor=self.epochs,
             )  # fmt: skip
         if n_epochs is None:
@@ -211,7 +211,7 @@ class AnchorLearner:
         weights = rows.data.sample_weight
         step = self.schedule.first_step(rows.codes(self.gate), weights, self.gate.beta)
         return anchor_descent.learn_by_dual(
-            rows.space, self.gate, lambda gate: rows.look(gate, C),
+            rows.space, self.gate, lambda gate: rows.full_pass(gate, C),
             n_epochs=0 if self.epochs.stop else n_epochs,
             step=shorter * step, rng=self.rng, monitor=self.epochs, alpha=alpha,
         )  # fmt: skip

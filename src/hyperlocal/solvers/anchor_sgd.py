@@ -47,11 +47,11 @@ def learn_by_sgd(
         replace(gate, anchors=gate.anchors.copy()), problem_of, state, penalize_intercept
     )
     places, epochs = core_rows(space), Epochs(n_epochs, monitor)
-    learner.look(0)
+    learner.full_pass(0)
     for number in epochs:
         visit_and_move(learner.problem, state, places, learner.gate, skip, penalize_intercept, rng)
         epochs.report(**learner.best.history[-1].facts())
-        learner.look(number)
+        learner.full_pass(number)
     learner.best.stopped = epochs.stopped
     return learner.best
 
@@ -69,7 +69,7 @@ class _SgdLearner:
         self.best = LearnedAnchors(gate, [], weights=state.weights)
         self.best_objective = math.inf
 
-    def look(self, number: int) -> None:
+    def full_pass(self, number: int) -> None:
         """Lift the rows by the present anchors, and keep these if their objective is the lowest."""
         self.problem = self.problem_of(self.gate)
         record = self._record(number)

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..model.problem import Problem, half_norm
 from ..runtime.progress import Monitor
-from .dual import RESTING, SETTLED, STRICTER, Descent
+from .dual import SETTLED, SKIPPED, STRICTER, Descent
 from .loop import Epochs
 from .result import SolverResult
 
@@ -120,7 +120,7 @@ class BlockDescent:
 
         def descend(descent: Descent, block: Block) -> None:
             for _ in range(EPOCHS_PER_VISIT):
-                if descent.resting.all():
+                if descent.skipped.all():
                     break
                 descent.run_epoch()
             self.bounds = descent.bounds
@@ -171,4 +171,4 @@ class BlockDescent:
             return 0.0
         share = block.problem.lifted.n_rows / self.source.n_rows
         seen = (self.objective - self.losses) + share * self.losses
-        return RESTING * self.tol * share * self.objective / seen if seen > 0 else 0.0
+        return SKIPPED * self.tol * share * self.objective / seen if seen > 0 else 0.0

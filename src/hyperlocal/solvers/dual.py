@@ -33,7 +33,7 @@ EPOCHS_BETWEEN_CHECKS = 30
 SETTLED = 1.0
 STRICTER = 0.8
 # A column is skipped only when its own gap is well below, so that the sum can reach the tolerance.
-RESTING = 0.5
+SKIPPED = 0.5
 # Variables beyond this share of the last epoch's largest violation are switched off. LIBLINEAR has
 # one; earlier is faster, and the full check repairs what went too far.
 SHRINKING = 0.2
@@ -175,7 +175,7 @@ class Descent:
         self.losses = np.full(self.n_groups, np.inf)
         self.objectives = np.full(self.n_groups, np.inf)
         self.gaps = np.full(self.n_groups, np.inf)
-        self.resting = np.zeros(self.n_groups, bool)
+        self.skipped = np.zeros(self.n_groups, bool)
         self.settled_share = SETTLED
         self.epochs_since_check = 0
         self.converged = False
@@ -189,13 +189,14 @@ class Descent:
 
     def run_epoch(self, share: float = 1.0) -> None:
         """Visit all active variables once, or a share of them drawn at random."""
-        if self.parts is None:
-            reports, visited = self._visit_columns(share)
-        else:
+        if self.parts is not None and self.parts.is_long(share * self._n_active_rows()):
             if not self.in_parts:
                 self.parts.load(self.alpha, self.active)
             self.in_parts = True
             reports, visited = self.parts.run_epoch(self.weights, self.bounds, share, self.turns)
+        else:
+            self._collect()
+            reports, visited = self._visit_columns(share)
         reports[:, GAP] /= visited or 1.0  # estimated from those visited
         self._learn_from(reports)
         self.epochs_since_check += 1
@@ -215,6 +216,12 @@ class Descent:
         self._solve_equal_rows(state, reports)
         return reports, len(order) / max(1, len(active_rows))
 
+    def _n_active_rows(self) -> int:
+        """How many rows have a variable to visit; of parts, at the start of their last epoch."""
+        if self.parts is not None and self.in_parts:
+            return self.parts.n_active
+        return int(np.count_nonzero(self.active[:, 0]))
+
     def _collect(self) -> None:
         """Have all variables in one place again."""
         if self.parts is not None and self.in_parts:
@@ -226,7 +233,7 @@ class Descent:
         equal = self.problem.equal_rows
         if equal is None:
             return
-        running = [(int(column), int(column) + 1) for column in np.flatnonzero(~self.resting)]
+        running = [(int(column), int(column) + 1) for column in np.flatnonzero(~self.skipped)]
         self.problem.lifted.workers.map(
             lambda part: state.equal_rows(equal.rows, equal.starts, *part, reports), running
         )
@@ -269,19 +276,19 @@ class Descent:
 
     def _learn_from(self, reports: np.ndarray) -> None:
         self.dual_values += reports[:, GAIN]
-        running = ~self.resting
+        running = ~self.skipped
         np.copyto(self.estimates, reports[:, GAP], where=running)
         self.bounds = shrink_bounds(reports)
         tolerated = self.settled_share * self.tol * np.abs(self.dual_values + self.estimates)
         if self.estimates.sum() <= tolerated.sum():
-            self._rest(running)
+            self._skip(running)
         else:
-            self._rest(running & (self.estimates <= RESTING * tolerated))
+            self._skip(running & (self.estimates <= SKIPPED * tolerated))
 
-    def _rest(self, groups: np.ndarray) -> None:
+    def _skip(self, groups: np.ndarray) -> None:
         if not groups.any():
             return
-        self.resting |= groups
+        self.skipped |= groups
         if self.problem.crammer_singer:
             self.active[:] = 0
         else:
@@ -289,7 +296,7 @@ class Descent:
 
     def needs_check(self) -> bool:
         """Whether every group is skipped, or the last full check is long ago."""
-        return bool(self.resting.all()) or self.epochs_since_check >= EPOCHS_BETWEEN_CHECKS
+        return bool(self.skipped.all()) or self.epochs_since_check >= EPOCHS_BETWEEN_CHECKS
 
     def check(self, number: int, apart: np.ndarray | float = 0.0) -> None:
         """Compute scores of all rows, the exact gap, and which variables are active.
@@ -319,11 +326,11 @@ class Descent:
         self.dual_values = self.objectives - self.gaps
         self.history.append((number, float(self.objectives.sum()), float(self.gaps.sum())))
         tolerated = self.tol * self.objectives
-        all_rested = bool(self.resting.all())
+        all_skipped = bool(self.skipped.all())
         self.converged = bool(self.gaps.sum() <= tolerated.sum())
-        self.resting[:] = False
-        self._rest(self.gaps <= RESTING * tolerated)
-        if all_rested and not self.converged:
+        self.skipped[:] = False
+        self._skip(self.gaps <= SKIPPED * tolerated)
+        if all_skipped and not self.converged:
             self.settled_share *= STRICTER
         self.epochs_since_check = 0
 
@@ -339,9 +346,9 @@ class Descent:
     def facts(self) -> dict[str, float]:
         """Facts of the last epoch, for the monitor."""
         gap = float(self.estimates.sum())
-        n_active = np.count_nonzero(self.active)
-        if self.parts is not None and self.in_parts and not self.resting.all():
-            n_active = self.parts.n_active * self.problem.n_columns
+        n_active = int(np.count_nonzero(self.active))
+        if self.in_parts and not self.skipped.all():
+            n_active = self._n_active_rows() * self.problem.n_columns
         return {
             "objective": float(self.dual_values.sum()) + gap,
             "gap": gap,

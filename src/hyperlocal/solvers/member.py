@@ -46,7 +46,7 @@ class Member:
 
     @property
     def alpha(self) -> np.ndarray:
-        """The variables that the team has settled on."""
+        """The variables that the team has agreed on."""
         return self._settled
 
     @property
