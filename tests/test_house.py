@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import hyperlocal
 
 TESTS = Path(__file__).parent
@@ -27,24 +25,10 @@ DEEPEST_INHERITANCE = 2
 # take part in scikit-learn's callbacks, for which there is no other name.
 PUBLIC = {"_asdict", "_fields", "_make", "_replace", "_init_callback_context"}
 
-# Files that break a rule for now, by the name of the rule. A file that keeps it again is an error:
-# this list only becomes shorter.
-NOT_YET: dict[str, set[str]] = {
-    "mirrored tests": {
-        "data/labelled.py", "data/stream.py", "estimators/local_coder.py",
-        "estimators/pegasos.py", "estimators/pegasos_base.py",
-        "estimators/pegasos_regressor.py", "estimators/sdca.py", "selection/candidates.py",
-        "selection/outcomes.py", "selection/plan.py", "selection/search.py",
-        "solvers/stored.py", "solvers/training.py",
-    },
-}  # fmt: skip
-
 
 def check(rule: str, broken: set[str], details: str = "") -> None:
-    """Fail where a rule is broken by other files than those that are known to break it."""
-    known = NOT_YET.get(rule, set())
-    assert not broken - known, f"{rule}: {sorted(broken - known)} {details}"
-    assert not known - broken, f"no longer broken, take them off the list: {sorted(known - broken)}"
+    """Fail where files break a rule."""
+    assert not broken, f"{rule}: {sorted(broken)} {details}"
 
 
 def nodes(name: str, kind: type) -> Iterator[ast.AST]:
@@ -170,9 +154,3 @@ def test_tests_mirror_sources():
         name for name in modules if has_public_name(name) and not (TESTS / mirrored(name)).exists()
     }
     check("mirrored tests", missing)
-
-
-@pytest.mark.parametrize("rule", NOT_YET)
-def test_exceptions_exist(rule):
-    """A file on the list is a file."""
-    assert NOT_YET[rule] <= set(MODULES)

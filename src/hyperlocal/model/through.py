@@ -36,6 +36,10 @@ class ExplainedEstimator(Protocol):
 
     n_features_in_: int
 
+    @property
+    def background(self) -> Background:
+        """Rows that contributions are relative to where none are given."""
+
     def paths(self, X: Any, background: Any = None) -> Paths:
         """The ways from references to rows."""
 
@@ -140,6 +144,22 @@ def _flat(step: Any) -> list[Any]:
     return [step]
 
 
+def transformed_rows(steps: list[Any], X: Any) -> Any:
+    """Rows after transformers."""
+    for step in steps:
+        X = transform(step, X)
+    return X
+
+
+def input_background(steps: list[Any], last: ExplainedEstimator) -> Background | None:
+    """The references that a model keeps, before the steps; None where a step cannot be undone."""
+    kept = last.background
+    if not steps:
+        return kept
+    levels = _Chain(steps, last).starts(kept.rows)
+    return None if levels is None or levels[0] is None else Background(levels[0], kept.weights)
+
+
 class _Chain:
     """Transformers and the model after them."""
 
@@ -176,7 +196,7 @@ class _Chain:
         if paths.names is not None:
             return self._named(paths.contributions(), paths.names)
         if start_levels is None and self._can_shift(paths):
-            start_levels = self._starts(np.concatenate(paths.starts))
+            start_levels = self.starts(np.concatenate(paths.starts))
             if start_levels is not None:  # exact also for steps that lose something
                 paths = self._paths(levels[-1], start_levels[-1])
         while level and can_go_back(self.steps[level - 1]):
@@ -231,7 +251,7 @@ class _Chain:
     def _can_shift(self, paths: Paths) -> bool:
         return bool(self.steps) and all(len(start) == 1 for start in paths.starts)
 
-    def _starts(self, starts: np.ndarray) -> list[Any] | None:
+    def starts(self, starts: np.ndarray) -> list[Any] | None:
         """References before each step, from those of the model; None before the first unknown."""
         first, rows = len(self.steps), starts
         while first and can_go_back(self.steps[first - 1]):
