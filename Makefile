@@ -93,7 +93,7 @@ sanitize: $(VENV)/.installed-test
 	  --config-settings=cmake.define.HYPERLOCAL_SANITIZE=ON .
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 HYPERLOCAL_FUZZ_CALLS=$(or $(HYPERLOCAL_FUZZ_CALLS),2880) HYPERLOCAL_CORE=baseline PYTHONPATH=$(SANITIZED) \
-	  $(BIN)/python -m pytest -q -n 2 -p no:cacheprovider -k "not real_index" $(KERNEL_TESTS)
+	  $(BIN)/python -m pytest -q -n 2 -p no:cacheprovider $(KERNEL_TESTS)
 
 # The same build, and many more calls of the bindings than in `make test`.
 fuzz:

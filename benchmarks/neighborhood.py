@@ -373,10 +373,8 @@ QUERIES, COMPARED = 2_000, 200  # queries to answer, and to compare the neighbou
 def approximate(seed: int, repeats: int, quick: bool) -> list[Row]:
     """Seconds to index and to ask, how many of the nearest rows are found, and accuracy.
 
-    Rows are drawn about 50 centres per class. A small index is made first: numba compiles.
+    Rows are drawn about 50 centres per class.
     """
-    X, y, queries, _ = make_blobs(5_000, seed)
-    NeighborhoodSVC(algorithm="approximate", n_jobs=2).fit(X, y).predict(queries[:10])
     rows = []
     for n_rows in (20_000,) if quick else MANY_ROWS:
         split = Split(*make_blobs(n_rows, seed))
@@ -391,7 +389,7 @@ def approximate(seed: int, repeats: int, quick: bool) -> list[Row]:
             )
             with Workers(2) as workers:
                 k = model.n_neighbors_
-                found = model._search.query(split.X_test[:COMPARED], k, workers).indices
+                found = model.model_.search.query(split.X_test[:COMPARED], k, workers).indices
             nearest = found if nearest is None else nearest
             shared = [np.isin(*pair).mean() for pair in zip(found, nearest, strict=True)]
             row = {
@@ -425,8 +423,7 @@ def main() -> None:
     parser.add_argument("what", choices=["accuracy", "claims", "race", "approximate"])
     arguments = parser.parse_args()
     warnings.simplefilter("error", ConvergenceWarning)
-    peers = ["pynndescent"] if arguments.what == "approximate" else []
-    record = environment(arguments.seed, peers)
+    record = environment(arguments.seed)
     parts = {"accuracy": accuracy, "claims": claims, "race": race, "approximate": approximate}
     run = parts[arguments.what]
     rows = run(arguments.seed, arguments.repeats, arguments.quick)

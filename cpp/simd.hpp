@@ -8,6 +8,10 @@
 #include <cstdint>
 #include <cstring>
 
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
 namespace hyperlocal {
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -30,6 +34,13 @@ struct Lanes {
 
   void add(const Lanes& other) { value += other.value; }
   void subtract(T number) { value -= number; }
+  void lower_to(const Lanes& other) { value = other.value < value ? other.value : value; }
+  // Adds one where a key comes before the other: it is less, or equal and of an earlier place.
+  void count_before(T key, T place, const Lanes& keys, const Lanes& places) {
+    const Vector one = Vector{} + T(1);
+    value += place < places.value ? (key <= keys.value ? one : Vector{})
+                                  : (key < keys.value ? one : Vector{});
+  }
 
   // In one fixed order: halves onto halves. (Written as a loop over lanes, it goes through memory.)
   T sum() const {
@@ -75,6 +86,14 @@ struct Lanes {
   }
   void subtract(T number) {
     for (int lane = 0; lane < n; ++lane) value[lane] -= number;
+  }
+  void lower_to(const Lanes& other) {
+    for (int lane = 0; lane < n; ++lane)
+      value[lane] = other.value[lane] < value[lane] ? other.value[lane] : value[lane];
+  }
+  void count_before(T key, T place, const Lanes& keys, const Lanes& places) {
+    for (int lane = 0; lane < n; ++lane)
+      value[lane] += place < places.value[lane] ? key <= keys.value[lane] : key < keys.value[lane];
   }
   T sum() const {
     T sums[n];
@@ -146,6 +165,39 @@ constexpr int lanes_per_register = static_cast<int>(32 / sizeof(T));
 
 namespace detail {
 
+#ifdef __AVX2__
+// For each set of lanes, their numbers in order.
+struct LanesOfMask {
+  std::uint8_t lanes[256][8] = {};
+  constexpr LanesOfMask() {
+    for (int mask = 0; mask < 256; ++mask)
+      for (int lane = 0, n = 0; lane < 8; ++lane)
+        if (mask >> lane & 1) lanes[mask][n++] = static_cast<std::uint8_t>(lane);
+  }
+};
+inline constexpr LanesOfMask lanes_of_mask;
+
+// The same as below for the first numbers, eight at a time; returns how many it has seen.
+inline std::int64_t list_within_eight(const float* values, std::int64_t size, float bound,
+                                      float* within, std::int32_t* places, std::int64_t& n) {
+  const __m256 limit = _mm256_set1_ps(bound);
+  __m256i own = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  std::int64_t i = 0;
+  for (; i + 8 <= size; i += 8) {
+    const __m256 eight = _mm256_loadu_ps(values + i);
+    const int mask = _mm256_movemask_ps(_mm256_cmp_ps(eight, limit, _CMP_NGT_UQ));
+    const auto* lanes = reinterpret_cast<const __m128i*>(lanes_of_mask.lanes[mask]);
+    const __m256i order = _mm256_cvtepu8_epi32(_mm_loadl_epi64(lanes));
+    _mm256_storeu_ps(within + n, _mm256_permutevar8x32_ps(eight, order));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(places + n),
+                        _mm256_permutevar8x32_epi32(own, order));
+    own = _mm256_add_epi32(own, _mm256_set1_epi32(8));
+    n += __builtin_popcount(static_cast<unsigned>(mask));
+  }
+  return i;
+}
+#endif
+
 // The share of positions v … in steps of n_sums registers; ends where less than a step is left.
 template <int n_lanes, int n_sums, int n_blocks, class T>
 HYPERLOCAL_INLINE std::int64_t mixed_dot_chunk(const T* x, std::int64_t v, std::int64_t size,
@@ -168,6 +220,24 @@ HYPERLOCAL_INLINE std::int64_t mixed_dot_chunk(const T* x, std::int64_t v, std::
 }
 
 }  // namespace detail
+
+// Lists the values that are not above a bound, and their places; returns how many. There must be
+// room for all of them.
+template <class T>
+HYPERLOCAL_INLINE std::int64_t list_within(const T* values, std::int64_t size, T bound, T* within,
+                                           std::int32_t* places) {
+  std::int64_t n = 0, i = 0;
+#ifdef __AVX2__
+  if constexpr (sizeof(T) == 4)
+    i = detail::list_within_eight(values, size, bound, within, places, n);
+#endif
+  for (; i < size; ++i) {
+    within[n] = values[i];
+    places[n] = static_cast<std::int32_t>(i);
+    n += !(values[i] > bound);
+  }
+  return n;
+}
 
 // [x; last] · Σ_j mix_j blocks_j; each block has one number more than x.
 template <int n_blocks, class T>

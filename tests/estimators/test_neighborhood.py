@@ -2,7 +2,6 @@
 
 import math
 import pickle
-import sys
 
 import numpy as np
 import pandas as pd
@@ -276,14 +275,6 @@ def test_too_few_steps_are_warned_of():
         fitted.predict(X_test)
     with pytest.warns(ConvergenceWarning, match="max_iter=1"):
         NeighborhoodSVC(max_iter=1, cache_neighborhoods=True).fit(X, y)
-
-
-def test_a_missing_index_is_named(monkeypatch):
-    """Without pynndescent the error names the extra."""
-    monkeypatch.setitem(sys.modules, "pynndescent", None)
-    X, y, _, _ = make_parts()
-    with pytest.raises(ImportError, match="pynndescent"):
-        NeighborhoodSVC(algorithm="approximate").fit(X, y)
 
 
 def test_an_unfitted_model_says_so():

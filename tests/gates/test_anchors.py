@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.cluster import KMeans
+from sklearn.cluster import KMeans, kmeans_plusplus
 from sklearn.datasets import make_blobs
 
 from hyperlocal.gates import anchors as module
@@ -33,6 +33,16 @@ def sorted_rows(anchors):
 
 
 # k-means ------------------------------------------------------------------------------------------
+
+
+@every_storage
+def test_seeds_are_those_of_scikit_learn(dtype, storage):
+    """Given its seed, k-means++ chooses the same rows."""
+    X, weights = make_rows(dtype, storage, n_rows=200), np.random.default_rng(1).random(200) + 0.1
+    seed = int(np.random.default_rng(5).integers(np.iinfo(np.int32).max))
+    _, expected = kmeans_plusplus(X, 20, sample_weight=weights, random_state=seed)
+    chosen = module.plus_plus(X, weights, 20, np.random.default_rng(5))
+    np.testing.assert_array_equal(chosen, expected)
 
 
 @every_storage

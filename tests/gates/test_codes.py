@@ -106,6 +106,22 @@ def test_of_equally_near_anchors_the_first_is_chosen(drawn):
     np.testing.assert_array_equal(codes.anchors, reference.encode(X, anchors, k, "hard").anchors)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("k", [2, 7, 8, 9, 16, 17, 32, 33, 70])
+@pytest.mark.parametrize("n_anchors", [16, 31, 32, 40, 64, 100, 128, 300])
+def test_the_nearest_of_any_number_of_anchors(dtype, n_anchors, k):
+    """Whatever way the nearest are selected, they are in order, with ties by index."""
+    if k > n_anchors:
+        return
+    rng = np.random.default_rng(n_anchors)
+    X, anchors = (rng.integers(-2, 3, (n, 3)).astype(dtype) for n in (40, n_anchors))
+    codes = encode(sp.csr_array(X), anchors, k, "hard", ONE_THREAD)
+    np.testing.assert_array_equal(codes.anchors, reference.encode(X, anchors, k, "hard").anchors)
+    X, anchors = (rng.standard_normal((n, 6)).astype(dtype) for n in (40, n_anchors))
+    codes = encode(X, anchors, k, "hard", ONE_THREAD)
+    np.testing.assert_array_equal(codes.anchors, reference.encode(X, anchors, k, "hard").anchors)
+
+
 @every_coding
 @pytest.mark.parametrize("shift", [1e3, 1e7])
 def test_codes_do_not_depend_on_the_origin(name, shift):

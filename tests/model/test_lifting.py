@@ -110,12 +110,23 @@ def test_scores(dtype, storage, quadratic, normalize, path, n_columns):
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 17])
 @pytest.mark.parametrize("n_features", [1, 3, 4, 8, 15, 16, 31, 33, 65])
 def test_scores_of_every_width(dtype, k, n_features):
-    """No number of anchors or features falls between the unrolled loops."""
-    X = make_rows(dtype, n_rows=6, n_features=n_features)
-    lifted = make_lifted(X, n_anchors=18, n_neighbors=k)
-    weights = random_weights(lifted, 2)
-    expected = reference.scores(full_matrix(lifted, X), weights)
-    np.testing.assert_allclose(direct_scores(lifted, weights), expected, **close(dtype, 3))
+    """No number of anchors, features or columns falls between the unrolled loops."""
+    X = make_rows(dtype, n_rows=20, n_features=n_features)
+    lifted = make_lifted(X, n_anchors=18, n_neighbors=k, offset=0.5)
+    for n_columns in (2, 3, 8, 13, 26, 40):
+        weights = random_weights(lifted, n_columns)
+        expected = lifted.to_csr() @ flat(weights)
+        np.testing.assert_allclose(direct_scores(lifted, weights), expected, **close(dtype, 5))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_row_has_the_same_scores_alone(dtype):
+    """Few rows are scored by another kernel than many, to the same scores."""
+    lifted = make_lifted(dtype=dtype, n_anchors=18, n_neighbors=4, offset=0.5)
+    weights = random_weights(lifted, 11)
+    alone = np.empty((1, 11), dtype)
+    lifted.core.scores(7, 8, weights, alone)
+    np.testing.assert_allclose(alone[0], lifted.scores(weights)[7], **close(dtype))
 
 
 @every_storage

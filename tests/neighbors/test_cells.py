@@ -69,6 +69,20 @@ def test_most_of_the_nearest_of_many_points_are_found():
             np.testing.assert_array_equal(again.distances, found.distances)
 
 
+def test_as_many_cells_are_searched_as_are_needed():
+    """Neighbors of points without clusters lie in many cells; a copy searches in as many."""
+    X = make_rows("float32", n_rows=3000, n_features=8)
+    search = CellSearch(X, ONE_THREAD)
+    few = search.query(X[:100], 40, ONE_THREAD)
+    search.probe_enough(0, ONE_THREAD)
+    assert search.n_probes > cells.N_PROBES
+    many = search.query(X[:100], 40, ONE_THREAD)
+    _, nearest = nearest_rows(X, X[:100], 40)
+    found = [(f.distances <= 1.001 * nearest[:, -1:] + 1e-6).mean() for f in (few, many)]
+    assert found[0] < 0.95 < 0.98 < found[1]
+    assert pickle.loads(pickle.dumps(search)).n_probes == search.n_probes
+
+
 def test_equal_points_are_no_trouble():
     """There are no more cells than distinct points."""
     X = np.repeat(np.arange(4.0)[:, None], 100, axis=0)

@@ -180,6 +180,15 @@ def test_wider_rows_wait_longer():
     assert waits[0] == 0 < waits[1] < waits[2] < np.inf
 
 
+def test_a_global_intercept_is_one_number_more():
+    """It makes rows wider by one number, not by a block."""
+    waits = [
+        newton.epochs_worth_it(make_problem(n_rows=900, n_features=30, offset=offset))
+        for offset in (0.0, 1.0)
+    ]
+    assert waits[0] < waits[1] < 1.1 * waits[0]
+
+
 def test_few_rows_do_not_wait():
     """Few rows span few directions, however wide they are: steps come at once."""
     assert newton.epochs_worth_it(make_problem(n_rows=50, n_features=2000)) == 0

@@ -136,3 +136,18 @@ def test_short_epochs_and_many_columns_are_not_shared():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parts, "FEWEST_ROWS", 1000)
         assert not parts.worth_parts(make_problem(**SHAPE, **TWO_CLASSES))
+
+
+def test_short_epochs_of_a_shared_run_are_not_shared(monkeypatch):
+    """Parts are left once few rows are active, and the optimum is the same."""
+    shared = []
+    run_epoch = parts.Parts.run_epoch
+    monkeypatch.setattr(
+        parts.Parts, "run_epoch", lambda self, *rest: shared.append(1) or run_epoch(self, *rest)
+    )
+    together = solved(**TWO_CLASSES)
+    n_shared, shared[:] = len(shared), []
+    monkeypatch.setattr(parts, "FEWEST_NUMBERS_AT_ONCE", 600 * 3 * 6)  # all rows
+    result = solved(**TWO_CLASSES)
+    assert 0 < len(shared) < min(n_shared, result.n_iter)
+    assert result.objective == pytest.approx(together.objective, rel=2e-5)

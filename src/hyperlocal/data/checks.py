@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import assert_all_finite, gen_batches
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import validate_data
 
 from .labelled import LabelledRows, RowOrigin
@@ -333,7 +333,9 @@ def warn_about_scales(X: Any, why: str = DISTANCES_NEED_SCALES) -> None:
 
 def _total_variance(X: Any) -> float:
     """Sum of the features' variances, in float64 without a copy of all rows."""
-    scaler = StandardScaler(with_mean=False)  # sparse rows are not centred; variances are
-    for part in gen_batches(X.shape[0], ROWS_TO_CHECK if sp.issparse(X) else ROWS_PER_BATCH):
-        scaler.partial_fit(X[part])
-    return float(scaler.var_.sum())
+    if sp.issparse(X):
+        return float(mean_variance_axis(X, axis=0)[1].sum(dtype=np.float64))
+    mean, total = X.mean(axis=0, dtype=np.float64), 0.0
+    for part in gen_batches(X.shape[0], ROWS_PER_BATCH):
+        total += float(np.square(X[part] - mean).sum())
+    return total / X.shape[0]

@@ -43,8 +43,8 @@ class NeighborhoodSVC(NeighborhoodClassifier):
     coef0 : float, default=1.0
     algorithm : {"exact", "tree", "approximate"}, default="exact"
         How neighbors are found: by blocked matrix products; by a k-d or ball tree, which is faster
-        for few features; or in an approximate index, for millions of rows (needs the extra
-        ``hyperlocal[approximate]``).
+        for few features; or only in the nearest cells of a partition, which finds about 99 % of
+        the neighbors, for millions of dense rows.
     cache_neighborhoods : bool, default=False
         Train the SVMs of centers that cover the training rows once, at ``fit``, and score a query
         by those of the nearest center (FaLK-SVM). Prediction is faster, ``fit`` slower.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from ..data.arguments import check_choice, check_flag, make_generator
 from ..data.labelled import LabelledRows
 from ..maps.transformer import transformed
-from ..model.local_model import ChainSettings, LocalModel
+from ..model.local_model import ChainSettings
 from ..runtime.progress import EpochMonitor
 from ..runtime.threads import Workers
 from ..selection.folds import group_folds
@@ -29,15 +29,39 @@ FOUND = (
 )  # fmt: skip
 
 
+@dataclass(eq=False, repr=False)
 class SearchedChain(BaseEstimator):
     """``fit`` as a search, for a LocalEstimator that comes after it.
 
     A subclass names its task, and the estimator of one setting.
     """
 
-    _task: Task
-    _kind: type[Any]
-    model_: LocalModel
+    _task: ClassVar[Task]
+    _kind: ClassVar[type[Any]]
+
+    n_anchors: Any = "auto"
+    _: KW_ONLY
+    feature_maps: Any = "auto"
+    Cs: Any = "auto"
+    n_neighbors: Any = 8
+    betas: Any = ("auto",)
+    scalers: Any = (None,)
+    cv: Any = None
+    search: str = "halving"
+    one_standard_error: bool = False
+    scoring: Any = None
+    relevance: Any = "auto"
+    coding: str = "soft"
+    anchors: Any = "kmeans"
+    code_on: Any = "input"
+    normalize: bool = True
+    loss: str = "squared_hinge"
+    max_iter: int = 1000
+    tol: float = 1e-3
+    intercept_scaling: float = 1.0
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
         """Search, then fit to all rows with the best setting.

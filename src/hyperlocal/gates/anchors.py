@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.cluster import kmeans_plusplus
 from sklearn.utils import check_array
+from sklearn.utils.extmath import row_norms
 
 from ..data.arguments import check_choice, check_number
 from ..data.labelled import row_keys
@@ -255,9 +255,36 @@ def _seeds(X: Any, weights: np.ndarray, n_clusters: int, rng: np.random.Generato
     if X.shape[0] > n_wanted:
         chosen = np.sort(rng.choice(X.shape[0], n_wanted, replace=False))
         X, weights = take_rows(X, chosen), weights[chosen]
-    seed = int(rng.integers(np.iinfo(np.int32).max))
-    _, chosen = kmeans_plusplus(X, n_clusters, sample_weight=weights, random_state=seed)
-    return _dense(take_rows(X, chosen))
+    return _dense(take_rows(X, plus_plus(X, weights, n_clusters, rng)))
+
+
+def plus_plus(X: Any, weights: np.ndarray, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Rows chosen by greedy k-means++ (Arthur and Vassilvitskii 2007), as scikit-learn chooses.
+
+    The next center is a row drawn with a probability in proportion to its squared distance to the
+    nearest center so far: of some draws, the one that leaves the smallest sum. scikit-learn's own
+    checks its arguments at every center, which took a quarter of a fit of 50,000 rows.
+    """
+    draw = np.random.RandomState(int(rng.integers(np.iinfo(np.int32).max)))
+    rows = X.astype(np.float64) if sp.issparse(X) else X - X.mean(axis=0, dtype=np.float64)
+    squares = row_norms(rows, squared=True)
+
+    def distances(chosen: np.ndarray) -> np.ndarray:
+        products = (rows @ _dense(rows[chosen]).T).T if sp.issparse(rows) else rows[chosen] @ rows.T
+        return np.maximum(squares - 2 * products + squares[chosen][:, None], 0)
+
+    n_draws = 2 + int(np.log(n_clusters))
+    first = draw.choice(len(weights), p=weights / weights.sum())
+    chosen = np.full(n_clusters, first)
+    nearest = distances(chosen[:1])[0]
+    for i in range(1, n_clusters):
+        masses = np.cumsum(weights * nearest)
+        drawn = np.searchsorted(masses, draw.uniform(size=n_draws) * masses[-1])
+        drawn = np.minimum(drawn, len(weights) - 1)
+        candidates = np.minimum(distances(drawn), nearest)
+        best = int((candidates @ weights).argmin())
+        chosen[i], nearest = drawn[best], candidates[best]
+    return chosen
 
 
 def _move_centers(

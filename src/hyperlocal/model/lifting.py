@@ -14,6 +14,7 @@ independent of the gate and of the normalization. Its weight is the last number 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,10 @@ NUMBERS_PER_BLOCK = 1 << 21
 # from half as many if the weights do not fit into the cache, since rows read them in random order.
 COLUMNS_FOR_GEMM = 32
 CACHED_BYTES = 1 << 22
+# Rows this short have a pass of their own, faster than GEMM while the weights stay in the nearer
+# cache. (40 columns of 16 features: 200 ns per row instead of 340; 100 of 50: 1670 and 1300.)
+SHORT_ROWS = 63
+NEAR_BYTES = 1 << 20
 # The most rows gathered for it: an anchor needs many to keep a GEMM busy.
 ROWS_FOR_GEMM = 8192
 
@@ -92,14 +97,22 @@ class LiftedRows:
     def row_norms(self) -> np.ndarray:
         """``‖[φ, B]‖²``, one number per row."""
         if self._row_norms is None:
-            norms = np.empty(self.n_rows, self.dtype)
-            self.rows.squared_norms(0, self.n_rows, norms)
+            norms = self._by_blocks(self.rows.squared_norms)
             self._row_norms = norms + self.dtype.type(self.bias) ** 2
         return self._row_norms
 
+    def _by_blocks(self, norms_of: Callable[[int, int, np.ndarray], None]) -> np.ndarray:
+        """One number per row, which a kernel fills in for blocks of rows."""
+        norms = np.empty(self.n_rows, self.dtype)
+        self.workers.map(
+            lambda block: norms_of(*block, norms[slice(*block)]),
+            row_blocks(self.n_rows, MOST_ROWS_PER_BLOCK),
+        )
+        return norms
+
     def _unit_gate(self, weights: np.ndarray) -> np.ndarray:
         """``γ_i / (‖γ_i‖ ‖[φ_i, B]‖)``; a lifted row of zeros stays zero."""
-        lengths = np.sqrt((weights * weights).sum(axis=1) * self.row_norms)
+        lengths = np.sqrt(np.einsum("ij,ij->i", weights, weights) * self.row_norms)
         scale = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
         return np.ascontiguousarray(weights * scale[:, None])
 
@@ -109,13 +122,7 @@ class LiftedRows:
 
     def squared_norms(self) -> np.ndarray:
         """``q_i``, one number per row."""
-        norms = np.empty(self.n_rows, self.dtype)
-
-        def fill(block: tuple[int, int]) -> None:
-            self.core.squared_norms(*block, norms[slice(*block)])
-
-        self.workers.map(fill, row_blocks(self.n_rows, MOST_ROWS_PER_BLOCK))
-        return norms
+        return self._by_blocks(self.core.squared_norms)
 
     def stretched(self, factors: np.ndarray) -> LiftedRows:
         """The same rows with each anchor's part multiplied by its factor."""
@@ -131,9 +138,10 @@ class LiftedRows:
         parts = split_evenly([1] * weights.shape[1], self.workers.n_threads)
         self.workers.map(lambda part: self.core.add(steps, weights, *part), parts)
 
-    def scores(self, weights: np.ndarray) -> np.ndarray:
-        """``s_ic`` of all rows, ``(n_rows, n_columns)``."""
-        out = np.empty((self.n_rows, weights.shape[1]), self.dtype)
+    def scores(self, weights: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """``s_ic`` of all rows, ``(n_rows, n_columns)``, written to ``out`` if that is given."""
+        if out is None:
+            out = np.empty((self.n_rows, weights.shape[1]), self.dtype)
 
         def fill(block: tuple[int, int]) -> None:
             self.block_scores(weights, *block, out[slice(*block)])
@@ -150,7 +158,8 @@ class LiftedRows:
     def block_scores(self, weights: np.ndarray, begin: int, end: int, out: np.ndarray) -> None:
         """Scores of rows ``begin … end-1``: one GEMM per anchor where there are many columns."""
         fewest = COLUMNS_FOR_GEMM if weights.nbytes < CACHED_BYTES else COLUMNS_FOR_GEMM // 2
-        if self.is_dense and weights.shape[1] >= fewest:
+        is_near = self.width <= SHORT_ROWS and weights.nbytes < NEAR_BYTES
+        if self.is_dense and weights.shape[1] >= fewest and not is_near:
             self._scores_by_anchor(weights, begin, end, out)
         else:
             self.core.scores(begin, end, weights, out)

@@ -248,7 +248,7 @@ class LocalModel:
         """Scores of checked rows, ``(n_rows, n_columns)``."""
         scores = np.empty((X.shape[0], self.n_columns), self.dtype)
         for begin, end in row_blocks(X.shape[0], rows_per_block):
-            scores[begin:end] = self.lift(X[begin:end], workers).scores(self.weights)
+            self.lift(X[begin:end], workers).scores(self.weights, scores[begin:end])
         return scores
 
     def scorer(self, labels: Any = None) -> Scorer:

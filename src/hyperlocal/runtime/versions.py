@@ -13,8 +13,8 @@ from threadpoolctl import threadpool_info
 REQUIRED = ("numpy", "scipy", "scikit-learn", "threadpoolctl")
 # One for each extra that users install.
 OPTIONAL = (
-    "matplotlib", "rich", "skops", "pyarrow", "clarabel", "dask", "distributed", "pynndescent",
-    "scikit-image", "onnx", "skl2onnx",
+    "matplotlib", "rich", "skops", "pyarrow", "clarabel", "dask", "distributed", "scikit-image",
+    "onnx", "skl2onnx",
 )  # fmt: skip
 
 

@@ -189,13 +189,14 @@ class Descent:
 
     def run_epoch(self, share: float = 1.0) -> None:
         """Visit all active variables once, or a share of them drawn at random."""
-        if self.parts is None:
-            reports, visited = self._visit_columns(share)
-        else:
+        if self.parts is not None and self.parts.is_long(share * self._n_active_rows()):
             if not self.in_parts:
                 self.parts.load(self.alpha, self.active)
             self.in_parts = True
             reports, visited = self.parts.run_epoch(self.weights, self.bounds, share, self.turns)
+        else:
+            self._collect()
+            reports, visited = self._visit_columns(share)
         reports[:, GAP] /= visited or 1.0  # estimated from those visited
         self._learn_from(reports)
         self.epochs_since_check += 1
@@ -214,6 +215,12 @@ class Descent:
         )
         self._solve_equal_rows(state, reports)
         return reports, len(order) / max(1, len(active_rows))
+
+    def _n_active_rows(self) -> int:
+        """How many rows have a variable to visit; of parts, at the start of their last epoch."""
+        if self.parts is not None and self.in_parts:
+            return self.parts.n_active
+        return int(np.count_nonzero(self.active[:, 0]))
 
     def _collect(self) -> None:
         """Have all variables in one place again."""
@@ -339,9 +346,9 @@ class Descent:
     def facts(self) -> dict[str, float]:
         """Facts of the last epoch, for the monitor."""
         gap = float(self.estimates.sum())
-        n_active = np.count_nonzero(self.active)
-        if self.parts is not None and self.in_parts and not self.skipped.all():
-            n_active = self.parts.n_active * self.problem.n_columns
+        n_active = int(np.count_nonzero(self.active))
+        if self.in_parts and not self.skipped.all():
+            n_active = self._n_active_rows() * self.problem.n_columns
         return {
             "objective": float(self.dual_values.sum()) + gap,
             "gap": gap,

@@ -41,7 +41,7 @@ def epochs_worth_it(problem: Problem) -> float:
     lifted = problem.lifted
     if not problem.is_smooth:
         return np.inf
-    width = min(lifted.n_blocks * (lifted.width + 1), lifted.n_rows)
+    width = min(lifted.n_anchors * (lifted.width + 1) + (lifted.offset != 0), lifted.n_rows)
     if lifted.n_rows * max(width, lifted.width, lifted.n_anchors) > MOST_NUMBERS:
         return np.inf
     visited = lifted.n_neighbors * (lifted.width + 1)

@@ -30,7 +30,7 @@ from .visits import visit_order
 N_PARTS = 2
 # From how many numbers that a full epoch reads on: its visits take ten milliseconds by then.
 FEWEST_NUMBERS = 1 << 26
-# Below, threads would take longer to start than the visits: one thread visits all parts.
+# Of one epoch: below, threads would take longer to start than the visits, and parts more epochs.
 FEWEST_NUMBERS_AT_ONCE = 1 << 22
 FEWEST_ROWS = 20_000
 # Power of the stiffness: at first, and by how much more where the dual objective grew by less than
@@ -158,7 +158,9 @@ class Parts:
 
     def _active_rows(self) -> list[np.ndarray]:
         flags = self._own_active[:, :, 0].view(np.bool_)
-        return [own[flags[part, own]] for part, own in enumerate(self._grouping.rows)]
+        return self._problem.lifted.workers.map(
+            lambda part: part[0][part[1][part[0]]], zip(self._grouping.rows, flags, strict=True)
+        )
 
     def _group_again(self, rows: np.ndarray) -> None:
         alpha, active = np.empty_like(self._own_alpha[0]), np.empty_like(self._own_active[0])
@@ -176,7 +178,7 @@ class Parts:
         starts = np.cumsum([0, *map(len, orders)])
         reports = np.tile([0.0, 0.0, -np.inf, np.inf], (N_PARTS, 1))
         workers = self._problem.lifted.workers
-        n_threads = min(N_PARTS, workers.n_threads) if self._is_long(int(starts[-1])) else 1
+        n_threads = min(N_PARTS, workers.n_threads)
         epoch = _core.parts_epoch(
             state, self._memory, np.concatenate(orders), starts, self._n_rounds(int(starts[-1])),
             n_threads, reports,
@@ -189,7 +191,8 @@ class Parts:
             self._stretch()
         return np.array([[gap, growth, reports[:, 2].max(), reports[:, 3].min()]])
 
-    def _is_long(self, n_visits: int) -> bool:
+    def is_long(self, n_visits: float) -> bool:
+        """Whether an epoch of so many visits is worth sharing."""
         lifted = self._problem.lifted
         return n_visits * lifted.n_neighbors * (lifted.width + 1) >= FEWEST_NUMBERS_AT_ONCE
 
