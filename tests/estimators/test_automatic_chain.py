@@ -71,7 +71,7 @@ def test_given_scales(kind):
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
     scales = np.array([2.0, 1.0, 0.1])
     given = kind(8, C=1.0, relevance=scales, random_state=0).fit(X, y)
-    scaled = kind(8, C=1.0, random_state=0).fit(X * scales, y)
+    scaled = kind(8, C=1.0, relevance=None, random_state=0).fit(X * scales, y)
     np.testing.assert_allclose(given.predict(X), scaled.predict(X * scales), rtol=1e-6)
     with pytest.raises(ValueError, match="relevance has the shape"):
         kind(8, C=1.0, relevance=scales[:2]).fit(X, y)

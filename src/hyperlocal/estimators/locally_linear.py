@@ -75,7 +75,7 @@ class LocallyLinearSVC(AutomaticChain, StreamFitting, ChainClassifier):
         them by the matrix of their products; see :class:`RelevanceScaler`. "gradient" takes the
         best round on held-out rows, "auto" only if that is better than the features as given. It
         takes the time of about ten fits to at most 5,000 rows. An array gives the scales: a number
-        per feature, or a matrix.
+        per feature, or a matrix. None by default, because of that time.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes; they multiply the weights of the class's rows.
     n_jobs : int or None, default=None

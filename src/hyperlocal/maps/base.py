@@ -79,6 +79,11 @@ class FeatureMap:
         """Whether contributions are of the input's features, not of the mapped ones."""
         return self.explains_input
 
+    @property
+    def feature_factors(self) -> np.ndarray | None:
+        """Where inner numbers are the features times factors: these. None elsewhere."""
+        return np.ones(self.n_features_in) if type(self) is FeatureMap else None
+
     def inner_rows(self, X: Any) -> np.ndarray:
         """The numbers of which φ(x) is a polynomial, dense, in double precision."""
         stored = self.stored(X)
@@ -99,9 +104,14 @@ class FeatureMap:
         """
         return coef[None]
 
-    def squared_lengths(self, inner_lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """``‖φ‖²`` of squared lengths of inner numbers, and its derivative."""
-        return inner_lengths, np.ones_like(inner_lengths)
+    @property
+    def lengths(self) -> tuple[float, float, int]:
+        """``α``, ``β`` and ``n`` of ``‖φ‖² = α‖u‖² + β‖p‖⁴``.
+
+        ``u`` are the inner numbers and ``p`` the first n of them, of which products are taken; no
+        products are taken where β is zero.
+        """
+        return 1.0, 0.0, 0
 
     def path_weights(
         self, weights: np.ndarray, X: np.ndarray, reference: np.ndarray, workers: Workers

@@ -112,6 +112,14 @@ class MappedInput(FeatureMap):
         """Whether the inner map does."""
         return self.inner.attributes_input
 
+    @property
+    def feature_factors(self) -> np.ndarray | None:
+        """The product of both, where features are multiplied."""
+        inner = self.inner.feature_factors
+        return (
+            inner * self.before.factors if self.before.is_diagonal and inner is not None else None
+        )
+
     def inner_rows(self, X: Any) -> np.ndarray:
         """Those of the inner map."""
         return self.inner.inner_rows(self.before.transform(X))
@@ -120,9 +128,10 @@ class MappedInput(FeatureMap):
         """Those of the inner map."""
         return self.inner.slopes(inner, coef)
 
-    def squared_lengths(self, inner_lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    @property
+    def lengths(self) -> tuple[float, float, int]:
         """Those of the inner map."""
-        return self.inner.squared_lengths(inner_lengths)
+        return self.inner.lengths
 
     def path_weights(
         self, weights: np.ndarray, X: np.ndarray, reference: np.ndarray, workers: Workers

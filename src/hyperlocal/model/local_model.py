@@ -28,10 +28,11 @@ from ..maps.linear import InputMap, MappedInput
 from ..maps.named import check_feature_map, make_feature_map
 from ..maps.plain import Step
 from ..runtime.threads import Workers, row_blocks
+from .background import Background
 from .explanation import LocalRows
 from .lifting import LiftedRows
 from .multiclass import column_targets, n_columns
-from .paths import local_path_weights
+from .paths import local_contributions, local_path_weights
 from .problem import Problem, regression_problem
 from .residuals import RegressionLoss
 from .scorer import Scorer
@@ -286,6 +287,10 @@ class LocalModel:
     ) -> Iterator[np.ndarray]:
         """Gradients averaged on the way from each reference to rows, gate and all."""
         return local_path_weights(self, X, references, workers)
+
+    def contributions(self, X: Any, background: Background, workers: Workers) -> np.ndarray | None:
+        """Contributions of features, ``(n_rows, n_columns, n_features)``, where one pass does."""
+        return local_contributions(self, X, background, workers)
 
     def plain(self) -> Step:
         """The model as one plain step from rows to scores, for export."""
