@@ -104,6 +104,15 @@ class FeatureMap:
         """
         return coef[None]
 
+    def curvature(self, n_inner: int, coef: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Slopes of ``coef_jc · φ`` at zero, and second derivatives of the numbers multiplied.
+
+        Of shapes (n_models, n_columns, n_inner) and (n_models, n_columns, n, n).
+        """
+        n_paired = self.lengths[2]
+        slopes = self.slopes(np.eye(n_inner + 1, n_inner, -1)[: n_paired + 1], coef)
+        return slopes[0], np.moveaxis((slopes[1:] - slopes[0])[..., :n_paired], 0, 2)
+
     @property
     def lengths(self) -> tuple[float, float, int]:
         """``α``, ``β`` and ``n`` of ``‖φ‖² = α‖u‖² + β‖p‖⁴``.

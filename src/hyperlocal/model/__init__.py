@@ -7,8 +7,10 @@ from .explanation import BoundaryPoint, Explanation
 from .explanations import Explanations
 from .inspection import (
     MeanContributions,
+    MeanInteractions,
     anchor_weights,
     mean_contributions,
+    mean_interactions,
     support_fraction_bound,
 )
 from .local_model import ChainSettings, LocalModel
@@ -21,8 +23,10 @@ __all__ = [
     "Explanations",
     "LocalModel",
     "MeanContributions",
+    "MeanInteractions",
     "anchor_weights",
     "explain",
     "mean_contributions",
+    "mean_interactions",
     "support_fraction_bound",
 ]
