@@ -54,7 +54,8 @@ class AutomaticChain(BaseEstimator):
     @property
     def chosen_(self) -> dict[str, Any]:
         """Parameters that fit such a model without a choice."""
-        return parameters_of(self.model_, self._settings()) | {"C": self.C_}
+        found = {"C": self.C_, "relevance": self.relevance_}
+        return parameters_of(self.model_, self._settings()) | found
 
     @property
     def relevance_(self) -> np.ndarray | None:
