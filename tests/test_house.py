@@ -18,6 +18,7 @@ MODULES = {path.relative_to(SOURCE).as_posix(): path for path in sorted(SOURCE.r
 TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
 
 LONGEST_FILE = 400
+LONGEST_FUNCTION = 60  # lines of its body
 LONGEST_ESTIMATOR = 250
 DEEPEST_INHERITANCE = 2
 
@@ -111,6 +112,37 @@ def test_files_are_short():
     check("length", {name for name, limit in limits.items() if n_lines(name) > limit})
 
 
+def other_files() -> Iterator[Path]:
+    """Python files besides the sources: tests, benchmarks, tools, examples."""
+    for folder in ("tests", "benchmarks", "tools", "examples", "docs"):
+        yield from sorted((TESTS.parent / folder).rglob("*.py"))
+
+
+def test_other_files_are_short():
+    """At most 400 lines."""
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in other_files()}
+    check("length", {path.name for path, length in lengths.items() if length > LONGEST_FILE})
+
+
+def n_body_lines(function: ast.FunctionDef) -> int:
+    """Lines of a function after its docstring."""
+    body = function.body[1:] if ast.get_docstring(function) else function.body
+    return body[-1].end_lineno - body[0].lineno + 1 if body else 0
+
+
+def test_functions_are_short():
+    """No function has a body of more than 60 lines."""
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in other_files()}
+    trees |= {MODULES[name]: tree for name, tree in TREES.items()}
+    broken = {
+        f"{path.name}:{node.name}"
+        for path, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and n_body_lines(node) > LONGEST_FUNCTION
+    }
+    check("functions", broken)
+
+
 def own_classes() -> Iterator[type]:
     """All classes that are defined in the package."""
     for found in pkgutil.walk_packages(hyperlocal.__path__, "hyperlocal."):
@@ -154,3 +186,17 @@ def test_tests_mirror_sources():
         name for name in modules if has_public_name(name) and not (TESTS / mirrored(name)).exists()
     }
     check("mirrored tests", missing)
+
+
+def test_tests_state_their_claim():
+    """Each test has a docstring."""
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in TESTS.rglob("test_*.py")}
+    broken = {
+        f"{path.name}:{node.name}"
+        for path, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        and node.name.startswith("test_")
+        and not ast.get_docstring(node)
+    }
+    check("claims", broken)

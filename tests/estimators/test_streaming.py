@@ -20,9 +20,9 @@ from hyperlocal.papers import LocalCodingSVC
 from hyperlocal.solvers.training import Training
 
 
-def as_given(settings, training, *others, **options):
+def as_given(settings, call, **options):
     """Nothing is chosen."""
-    return settings, training
+    return settings, call.training
 
 
 def make_data(n_classes=2, n_rows=1_500, dtype=np.float64):

@@ -34,6 +34,7 @@ def test_scores_are_those_of_cross_validation(monkeypatch, n_classes):
 
 
 def test_halving_evaluates_few_candidates_on_all_rows(monkeypatch, moons):
+    """Most are evaluated on a third of the rows; a grid evaluates all on all rows."""
     monkeypatch.setattr(candidates, "FEWEST_ROWS", 40)
     model = LocallyLinearSVCCV(**SMALL).fit(*moons[:2])
     n_rows = model.cv_results_["n_rows"]

@@ -145,7 +145,8 @@ def test_the_gap_bounds_the_error(solve, loss, crammer_singer, n_columns):
 @pytest.mark.parametrize("dtype", DTYPES)
 @every_problem
 def test_what_is_reported_is_true(solve, dtype, loss, crammer_singer, n_columns):
-    """The objective is that of the weights, the last entry of the history, and W = Σ α y z."""
+    """The objective is that of the weights, the last entry of the history, and W = Σ α y z; after
+    Newton's steps ½‖W − Σ α y z‖² is a part of the gap."""
     problem = make_problem(loss=loss, crammer_singer=crammer_singer, n_columns=n_columns,
                            dtype=dtype, weighted=True)  # fmt: skip
     found = solve(problem, tol=1e-4)
@@ -154,7 +155,10 @@ def test_what_is_reported_is_true(solve, dtype, loss, crammer_singer, n_columns)
     assert found.history[-1] == (found.n_iter, found.objective, found.duality_gap)
     signs = 1.0 if crammer_singer else problem.labels.astype(float)
     weights = reference.weights_of(full_matrix(problem.lifted), found.alpha.astype(float), signs)
-    np.testing.assert_allclose(found.weights, weights, atol=100 * precision)
+    apart = found.weights - weights
+    assert 0.5 * (apart**2).sum() <= found.duality_gap + precision
+    if solve is solve_by_epochs:
+        np.testing.assert_allclose(apart, 0, atol=100 * precision)
 
 
 @every_hinge

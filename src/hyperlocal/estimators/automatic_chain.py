@@ -9,12 +9,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..data.arguments import check_choice
-from ..data.labelled import LabelledRows
 from ..model.local_model import ChainSettings
-from ..runtime.threads import Workers
 from ..selection.automatic import DEFAULT_COST, candidates_of, choose, parameters_of
 from ..selection.relevance import COST, RELEVANCES, with_relevance
 from ..solvers.training import Training
+from .chain import FitCall
 
 
 @dataclass(eq=False, repr=False)
@@ -77,20 +76,14 @@ class AutomaticChain(BaseEstimator):
         return replace(training, C=DEFAULT_COST) if self._is_automatic else training
 
     def _chosen(
-        self,
-        settings: ChainSettings,
-        training: Training,
-        data: LabelledRows,
-        rng: np.random.Generator,
-        workers: Workers,
-        *,
-        by_newton: bool = True,
+        self, settings: ChainSettings, call: FitCall, *, by_newton: bool = True
     ) -> tuple[ChainSettings, Training]:
+        training, on = call.training, (call.data, call.rng, call.workers)
         first = replace(training, C=COST) if self._is_automatic else training
-        settings = with_relevance(settings, self.relevance, first, data, rng, workers)
+        settings = with_relevance(settings, self.relevance, first, *on)
         if not self._is_automatic:
             return settings, training
         # Stochastic gradient converges slowly on rows of different lengths.
         candidates = candidates_of(settings, self.normalize and self.solver == "sgd")
-        choice = choose(candidates, training, data, rng, workers, by_newton=by_newton)
+        choice = choose(candidates, training, *on, by_newton=by_newton)
         return choice.settings, replace(training, C=choice.C)

@@ -16,7 +16,7 @@ from ..maps.plain import NotPlain
 from ..model.background import Background
 from ..model.local_model import LocalModel
 from ..model.paths import FINE_NODES, PATH_NODES, TOLERANCE, is_soft, local_levels, path_rule
-from ..model.through import fitted_parts, input_background, transformed_rows
+from ..model.through import background_before, fitted_parts, transformed_rows
 
 ADVICE = "explain in Python, or export without contributions."
 
@@ -94,7 +94,11 @@ def plain_paths(estimator: Any, background: Any = None) -> PlainPaths:
     if not isinstance(model, LocalModel):
         raise NotPlain(f"contributions of {type(last).__name__} cannot be exported; {ADVICE}")
     _check(model)
-    given = input_background(steps, last) if background is None else Background.of(background)
+    given = (
+        background_before(steps, last.background)
+        if background is None
+        else Background.of(background)
+    )
     if given is None:
         raise NotPlain(f"a step of the pipeline cannot be undone; {ADVICE}")
     references = np.asarray(given.rows, np.float64)

@@ -29,7 +29,7 @@ from ..model.problem import Problem
 from ..model.residuals import RegressionLoss
 from ..runtime.threads import Workers
 from ..solvers import dual
-from ..solvers.newton import MOST_NUMBERS, written_out
+from ..solvers.newton_rows import MOST_NUMBERS, written_out
 from ..solvers.result import SolverResult
 from ..solvers.training import Training
 
