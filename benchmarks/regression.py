@@ -226,10 +226,14 @@ def main() -> None:
         print_table([row for row in rows if row["part"] == part])
     record = environment(arguments.seed, PEERS)
     write_result("regression", record, rows, tracked=not arguments.quick)
-    if set(VALUES) <= set(sets):
-        raced = [rounded(row) for name in VALUES for row in race(name, arguments.seed)]
-        print_table(raced)
-        write_result("regression_race", record, raced)
+    raced = [rounded(row) for name in VALUES if name in sets for row in race(name, arguments.seed)]
+    if not raced:
+        return
+    if arguments.sets:
+        tracked = read_result("regression_race")["rows"]
+        raced = [row for row in tracked if row["set"] not in sets] + raced
+    print_table(raced)
+    write_result("regression_race", record, raced)
 
 
 if __name__ == "__main__":
