@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -137,6 +137,26 @@ def _flat(step: Any) -> list[Any]:
     if isinstance(step, Pipeline):
         return [one for _, part in step.steps for one in _flat(part)]
     return [step]
+
+
+def affine_parts(
+    function: Callable[[np.ndarray], np.ndarray], rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """``A`` and ``a`` with ``function(x) = x @ A + a``; None where it is not so at these rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.model.through import affine_parts
+    >>> affine_parts(lambda x: 2 * x + 1, np.array([[3.0]]))
+    (array([[2.]]), array([1.]))
+    """
+    width = rows.shape[1]
+    values = function(np.vstack([np.zeros((1, width)), np.eye(width), rows]))
+    matrix, shift = values[1 : 1 + width] - values[0], values[0]
+    size = np.abs(values).max(initial=1e-9)
+    is_affine = np.allclose(values[1 + width :], rows @ matrix + shift, rtol=0, atol=1e-6 * size)
+    return (matrix, shift) if is_affine else None
 
 
 def transformed_rows(steps: list[Any], X: Any) -> Any:

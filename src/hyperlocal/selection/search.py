@@ -22,8 +22,8 @@ from ..data.rows import take_rows
 from ..gates.code_on import CodeOn
 from ..maps.linear import InputMap
 from ..maps.transformer import transformed
+from ..model.chain_settings import ChainSettings
 from ..model.lifting import LiftedRows
-from ..model.local_model import ChainSettings
 from ..runtime.progress import Monitor
 from ..runtime.threads import Workers
 from ..solvers.training import Training
