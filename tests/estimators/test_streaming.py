@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from hyperlocal import LocallyLinearSVC, LocallyLinearSVR
 from hyperlocal.data.stream import StoredRows
 from hyperlocal.estimators.streaming import fit_to_stream
-from hyperlocal.model.local_model import ChainSettings
+from hyperlocal.model.chain_settings import ChainSettings
 from hyperlocal.papers import LocalCodingSVC
 from hyperlocal.solvers.training import Training
 

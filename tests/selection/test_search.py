@@ -26,6 +26,7 @@ def test_scores_are_those_of_cross_validation(monkeypatch, n_classes):
         Cs=(0.1, 1.0, 10.0),
         cv=folds,
         search="grid",
+        relevance=None,
         random_state=0, **exact,
     ).fit(X, y)  # fmt: skip
     for C, mean in zip((0.1, 1.0, 10.0), model.cv_results_["mean_test_score"], strict=True):

@@ -18,7 +18,8 @@ from sklearn.base import BaseEstimator
 
 from ..data.arguments import check_flag, make_generator
 from ..data.labelled import LabelledRows
-from ..model.local_model import ChainSettings, LocalModel
+from ..model.chain_settings import ChainSettings
+from ..model.local_model import LocalModel
 from ..model.problem import Problem
 from ..runtime.progress import EpochMonitor, Monitor, with_callbacks
 from ..runtime.threads import Workers

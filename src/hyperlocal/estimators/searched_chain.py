@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from ..data.arguments import check_choice, check_flag, make_generator
 from ..data.labelled import LabelledRows
 from ..maps.transformer import transformed
-from ..model.local_model import ChainSettings
+from ..model.chain_settings import ChainSettings
 from ..runtime.progress import EpochMonitor
 from ..runtime.threads import Workers
 from ..selection.folds import group_folds

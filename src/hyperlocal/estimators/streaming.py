@@ -26,7 +26,8 @@ from ..data.row_store import working_folder
 from ..data.stream import StoredRows, StoredValues, collect_stream
 from ..gates.anchors import rows_to_sample
 from ..maps.quadratic import ROWS_FOR_PRINCIPAL_AXES
-from ..model.local_model import ChainSettings, LocalModel
+from ..model.chain_settings import ChainSettings
+from ..model.local_model import LocalModel
 from ..model.target_scale import TargetScale
 from ..runtime.progress import EpochMonitor, with_callbacks
 from ..runtime.threads import Workers

@@ -55,6 +55,12 @@ class FeatureMap:
         """φ(x) written out, for coding on mapped features."""
         return self.stored(X)
 
+    def products(self, X: Any) -> np.ndarray:
+        """``φ(x)·φ(x')`` of all pairs of rows, in double precision."""
+        phi = self.stored(X)
+        products = phi.astype(np.float64, copy=False) @ phi.T
+        return products.toarray() if sp.issparse(products) else products
+
     def pull_back(self, X: np.ndarray, coef: np.ndarray) -> tuple[np.ndarray, Any]:
         """Weights on φ(x), ``(n_rows, n_classes, p)``, as weights on x and a shift of the bias."""
         return coef, 0

@@ -3,6 +3,7 @@
 Lifted rows, losses and the optimization problem are here too: solvers take them from here.
 """
 
+from .chain_settings import ChainSettings
 from .explanation import BoundaryPoint, Explanation
 from .explanations import Explanations
 from .inspection import (
@@ -13,7 +14,7 @@ from .inspection import (
     mean_interactions,
     support_fraction_bound,
 )
-from .local_model import ChainSettings, LocalModel
+from .local_model import LocalModel
 from .through import explain
 
 __all__ = [

@@ -231,10 +231,9 @@ def anchor_weights(model: Any) -> np.ndarray:
             f"the local models of this {type(model).__name__} have no weights on the input's "
             "features: its feature map or projection comes between."
         )
-    gate = getattr(fitted, "gate", None)
     at = np.zeros((len(coef), feature_map.n_features_in), coef.dtype)
-    if gate is not None and fitted.code_on.uses_input and gate.anchors.shape == at.shape:
-        at = gate.anchors
+    if isinstance(fitted, LocalModel) and fitted.codes_input and fitted.anchors.shape == at.shape:
+        at = fitted.anchors
     elif coef.shape[2] > feature_map.n_features_in:
         raise ValueError("a quadratic map has weights at places of the input; code_on='input'.")
     return feature_map.pull_back(at, coef)[0]

@@ -22,14 +22,14 @@ from ..data.rows import take_rows
 from ..gates.code_on import CodeOn
 from ..maps.linear import InputMap
 from ..maps.transformer import transformed
+from ..model.chain_settings import ChainSettings
 from ..model.lifting import LiftedRows
-from ..model.local_model import ChainSettings
 from ..runtime.progress import Monitor
 from ..runtime.threads import Workers
 from ..solvers.training import Training
 from .candidates import REDUCTION, Setting
 from .outcomes import Answers, Outcome, best_outcome
-from .relevance import COST, criteria_for, learn_relevance, repeated_relevance
+from .relevance import COST, learn_relevance, repeated_relevance
 
 # Rounds before the last need a part of the folds only.
 SHARE_OF_FOLDS = 0.4
@@ -162,9 +162,7 @@ class Search:
         """Kind and rounds of scales, decided once; each fold learns them with the same chain."""
         (rng,) = self.rng.spawn(1)
         self._scaling = chain, replace(self.training, C=C)
-        found = learn_relevance(
-            *self._scaling, self.data, rng, self.workers, criteria=criteria_for(self.training)
-        )
+        found = learn_relevance(*self._scaling, self.data, rng, self.workers)
         return None if found.kind is None else (found.kind, found.n_rounds)
 
     def extend_costs(self, outcomes: list[Outcome]) -> list[Outcome]:
