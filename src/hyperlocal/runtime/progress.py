@@ -110,7 +110,8 @@ class EpochMonitor:
         stream = self._stream or sys.stderr
         # A search goes on beyond its candidates while the best is at an end of them.
         goal = f" of at most {self._max_epochs}" if number <= self._max_epochs else ""
-        print(f"[{name}] {self._task} {number}{goal}  {values}  {now - self._start:.1f} s", file=stream)
+        counted = f"{self._task} {number}{goal}"
+        print(f"[{name}] {counted}  {values}  {now - self._start:.1f} s", file=stream)
 
 
 class JoinedEpochs:
