@@ -52,6 +52,7 @@ from .parts.attributions import (
     centered,
     coefficients,
     exact,
+    exact_shapley,
     fixed_gate,
     kernel_shap,
     make_example,
@@ -71,6 +72,14 @@ TABLES = {"credit": "Status", "telco_churn": "churn", "caravan": "Purchase"}
 
 MODELS: dict[str, tuple[Callable[[int], Any], Callable[..., np.ndarray]]] = {
     "LocallyLinearSVC": (lambda seed: LocallyLinearSVC(random_state=seed), exact),
+    "LocallyLinearSVC(relevance='auto')": (
+        lambda seed: LocallyLinearSVC(relevance="auto", random_state=seed),
+        exact,
+    ),
+    "LocallyLinearSVC(relevance='gradient')": (
+        lambda seed: LocallyLinearSVC(relevance="gradient", random_state=seed),
+        exact,
+    ),
     "LocallyLinearSVC(C=1)": (lambda seed: LocallyLinearSVC(C=1.0, random_state=seed), exact),
     "SVC": (lambda seed: SVC(), exact),
     "LightGBM, TreeSHAP": (light_gbm, tree_shap),
@@ -141,6 +150,10 @@ def measure_example(seeds: list[int]) -> list[Row]:
             if isinstance(model, LocallyLinearSVC):
                 values = kernel_shap(model, X[test], X[:100])
                 sizes["KernelExplainer, 100 rows"] = np.abs(values).mean(axis=0)
+                values = exact_shapley(model, X[test], X[:100])
+                sizes["Shapley values, 100 rows, all orders"] = np.abs(values).mean(axis=0)
+                of_100 = explain(model, X[test], X[:100]).contributions[:, 0]
+                sizes["present, 100 rows"] = np.abs(of_100).mean(axis=0)
             importance = permutation_importance(
                 model, X[test], y[test], scoring="roc_auc", n_repeats=20, random_state=seed
             ).importances_mean

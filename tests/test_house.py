@@ -186,3 +186,17 @@ def test_tests_mirror_sources():
         name for name in modules if has_public_name(name) and not (TESTS / mirrored(name)).exists()
     }
     check("mirrored tests", missing)
+
+
+def test_tests_state_their_claim():
+    """Each test has a docstring."""
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in TESTS.rglob("test_*.py")}
+    broken = {
+        f"{path.name}:{node.name}"
+        for path, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        and node.name.startswith("test_")
+        and not ast.get_docstring(node)
+    }
+    check("claims", broken)

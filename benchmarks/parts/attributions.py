@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,23 @@ def weights_times_values(model: Any, X: np.ndarray) -> np.ndarray:
 def centered(model: Any, X: np.ndarray) -> np.ndarray:
     """Local weights times differences from the training mean."""
     return model.local_coef(X)[:, 0] * (X - model.background.mean)
+
+
+def exact_shapley(model: Any, X: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Interventional Shapley values over rows by all orders, for few features."""
+    orders = list(permutations(range(X.shape[1])))
+    total = np.zeros(X.shape)
+    for row in rows:
+        scores: dict[frozenset[int], np.ndarray] = {}
+        for order in orders:
+            for place, feature in enumerate(order):
+                before, after = (frozenset(order[: place + more]) for more in (0, 1))
+                for chosen in {before, after} - scores.keys():
+                    points = np.repeat(row[None], len(X), axis=0)
+                    points[:, list(chosen)] = X[:, list(chosen)]
+                    scores[chosen] = model.decision_function(points)
+                total[:, feature] += scores[after] - scores[before]
+    return total / (len(orders) * len(rows))
 
 
 def path_from_mean(model: Any, X: np.ndarray) -> np.ndarray:

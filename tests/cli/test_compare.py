@@ -19,7 +19,7 @@ def test_compare_prints_a_table(banana_csv, capsys):
     out, err = capsys.readouterr()
     assert len(out.splitlines()) == 2 + len(DEFAULT_METHODS)
     assert out.startswith("method ")
-    assert "banana: 150 training and 50 test rows, 2 columns, 2 features, 2 classes" in err
+    assert "banana: 150 training and 50 test rows, 2 columns, 2 features, 2 classes of class" in err
     assert "fitting RBF SVM" in err
 
 

@@ -14,12 +14,14 @@ from hyperlocal.preprocessing import RelevanceScaler
 
 
 def test_it_finds_that_one_anchor_is_too_few(moons):
+    """Moons need several anchors, and get them."""
     model = LocallyLinearSVCCV(feature_maps=(None,), **SMALL).fit(*moons[:2])
     assert model.best_params_["n_anchors"] == 6
     assert model.score(*moons[2:]) > 0.95
 
 
 def test_it_finds_that_one_anchor_is_enough():
+    """Classes that a line divides get one linear model."""
     X, y = make_blobs(300, centers=[[-2, 0], [2, 0]], cluster_std=2.0, random_state=0)
     model = LocallyLinearSVCCV(one_standard_error=True, **SMALL).fit(X, y)
     assert model.best_params_["n_anchors"] == 1
@@ -27,6 +29,7 @@ def test_it_finds_that_one_anchor_is_enough():
 
 
 def test_the_final_model_is_a_plain_one(moons):
+    """LocallyLinearSVC with the best parameters decides alike."""
     X, y, X_test, _ = moons
     model = LocallyLinearSVCCV(**SMALL).fit(X, y)
     plain = LocallyLinearSVC(**model.best_params_, random_state=1, tol=1e-6, max_iter=10**5).fit(
@@ -38,6 +41,7 @@ def test_the_final_model_is_a_plain_one(moons):
 
 
 def test_any_scorer_will_do(moons):
+    """A scorer of scikit-learn is named; the best score is its."""
     by_area = LocallyLinearSVCCV(scoring="roc_auc", **SMALL).fit(*moons[:2])
     assert 0.95 < by_area.best_score_ <= 1
 
@@ -104,6 +108,7 @@ def test_relevance_is_a_candidate():
 
 
 def test_relevance_is_found_within_folds():
+    """Scales of features do not use the rows that they are evaluated on."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((400, 30)).astype(np.float32)
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
@@ -145,6 +150,7 @@ def test_scaled_features_are_explained_as_they_were_given():
 
 
 def test_sparse_rows_and_threads_give_the_same(moons):
+    """CSR rows choose alike, and threads change no bit."""
     X, y, X_test, _ = moons
     dense = LocallyLinearSVCCV(feature_maps=(None,), **SMALL).fit(X, y)
     sparse = LocallyLinearSVCCV(feature_maps=(None,), n_jobs=2, **SMALL).fit(sp.csr_array(X), y)

@@ -9,6 +9,7 @@ from hyperlocal.selection.outcomes import Outcome, best_outcome
 
 
 def test_results_have_the_form_of_scikit_learns_searches(moons):
+    """A row per candidate, a score per fold, and ranks; the best is ranked first."""
     model = LocallyLinearSVCCV(cv=4, n_neighbors=(2, 4), search="grid", **SMALL).fit(*moons[:2])
     table = model.cv_results_
     assert len(table["params"]) == 3 * (2 + 2 * 2)  # maps; one anchor has one neighbour
@@ -19,6 +20,7 @@ def test_results_have_the_form_of_scikit_learns_searches(moons):
 
 
 def test_accuracy_is_that_of_scikit_learn(moons):
+    """The default score is scikit-learn's accuracy, with weights."""
     weights = np.linspace(0.1, 1, len(moons[0]))
     ours = LocallyLinearSVCCV(**SMALL).fit(*moons[:2], weights)
     theirs = LocallyLinearSVCCV(scoring="accuracy", **SMALL).fit(*moons[:2], weights)

@@ -8,6 +8,7 @@ from hyperlocal import LocallyLinearSVCCV
 
 
 def test_maps_suit_the_rows(moons):
+    """Dense rows get three maps by default, CSR rows the identity alone."""
     X, y = moons[:2]
     tried = LocallyLinearSVCCV(search="grid", **SMALL).fit(X, y).cv_results_["param_feature_map"]
     assert set(tried) == {None, "auto", "nystroem"}
@@ -16,6 +17,7 @@ def test_maps_suit_the_rows(moons):
 
 
 def test_given_costs_are_all_there_are(moons):
+    """Values of C that are given are not extended."""
     model = LocallyLinearSVCCV(6, feature_maps=(None,), Cs=(0.03, 0.3), random_state=0)
     assert set(model.fit(*moons[:2]).cv_results_["param_C"]) == {0.03, 0.3}
 
@@ -36,10 +38,12 @@ def test_given_costs_are_all_there_are(moons):
     ],
 )
 def test_errors_name_the_argument(moons, arguments, message):
+    """A parameter that makes no sense is refused by its name."""
     with pytest.raises((ValueError, TypeError), match=message):
         LocallyLinearSVCCV(**arguments).fit(*moons[:2])
 
 
 def test_rows_of_one_each_cannot_be_cross_validated():
+    """A class of one row cannot be in both parts of a fold."""
     with pytest.raises(ValueError, match="at least two distinct rows"):
         LocallyLinearSVCCV().fit([[0.0], [1.0]], [0, 1])

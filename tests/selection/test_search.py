@@ -26,6 +26,7 @@ def test_scores_are_those_of_cross_validation(monkeypatch, n_classes):
         Cs=(0.1, 1.0, 10.0),
         cv=folds,
         search="grid",
+        relevance=None,
         random_state=0, **exact,
     ).fit(X, y)  # fmt: skip
     for C, mean in zip((0.1, 1.0, 10.0), model.cv_results_["mean_test_score"], strict=True):
@@ -34,6 +35,7 @@ def test_scores_are_those_of_cross_validation(monkeypatch, n_classes):
 
 
 def test_halving_evaluates_few_candidates_on_all_rows(monkeypatch, moons):
+    """Most are evaluated on a third of the rows; a grid evaluates all on all rows."""
     monkeypatch.setattr(candidates, "FEWEST_ROWS", 40)
     model = LocallyLinearSVCCV(**SMALL).fit(*moons[:2])
     n_rows = model.cv_results_["n_rows"]

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 
 from hyperlocal.data.labelled import EqualRows, LabelledRows, merge_equal_rows
 from hyperlocal.data.rows import core_rows
+from hyperlocal.model.chain_settings import ChainSettings
 from hyperlocal.model.lifting import LiftedRows
-from hyperlocal.model.local_model import ChainSettings
 from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import Problem, dual
 from reference import dual as reference

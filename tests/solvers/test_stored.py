@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator
 
 from estimators.data import make_data
 from hyperlocal.data.stream import StoredRows, collect_stream
-from hyperlocal.model.local_model import ChainSettings
+from hyperlocal.model.chain_settings import ChainSettings
 from hyperlocal.solvers.stored import StoredProblem
 from hyperlocal.solvers.training import Training
 

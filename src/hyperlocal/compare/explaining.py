@@ -102,7 +102,8 @@ class RowExplanation:
         pairs = [*self.largest(COLUMNS_SHOWN), *self.constants, (total, self.score)]
         names, figures = [name for name, _ in pairs], signed([value for _, value in pairs])
         width, digits = max(map(len, names)), max(map(len, figures))
-        lines = [f"{self.place}: predicted {self.prediction}; {what}:"]
+        place = f"{self.place}: " if self.place else ""
+        lines = [f"{place}predicted {self.prediction}; {what}:"]
         lines += [
             f"  {name:<{width}} {figure:>{digits}}"
             for name, figure in zip(names, figures, strict=True)

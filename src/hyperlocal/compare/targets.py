@@ -47,12 +47,21 @@ class Target:
         known = np.flatnonzero(np.isfinite(self.y))
         return take_rows(X, known), self.y[known]
 
-    @property
-    def summary(self) -> str:
-        """What is predicted, in words."""
+    def summary(self, name: str | None) -> str:
+        """What is predicted, in words, with the name of its column if it has one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from hyperlocal.compare.targets import find_target
+        >>> find_target("flats", np.array([300.5, 120.0])).summary("price")
+        'price from 120 to 300.5'
+        """
         if self.task == CLASSIFICATION:
-            return f"{len(np.unique(self.y))} classes"
-        return f"values from {in_short(np.nanmin(self.y))} to {in_short(np.nanmax(self.y))}"
+            return f"{len(np.unique(self.y))} classes" + (f" of {name}" if name else "")
+        return f"{name or 'values'} from {in_short(np.nanmin(self.y))} to " + in_short(
+            np.nanmax(self.y)
+        )
 
 
 def in_short(value: float) -> str:

@@ -21,7 +21,8 @@ from ..data.labelled import LabelledRows
 from ..estimators.chain_classifier import ChainClassifier
 from ..estimators.probabilities import loss_is_log
 from ..gates.anchors import rows_to_sample
-from ..model.local_model import ChainSettings, LocalModel
+from ..model.chain_settings import ChainSettings
+from ..model.local_model import LocalModel
 from ..model.multiclass import n_columns
 from ..runtime.progress import EpochMonitor
 from ..runtime.threads import Workers

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..data.arguments import check_flag, check_number
 from ..estimators.supervised_anchors import SupervisedAnchorSVC
-from ..model.local_model import ChainSettings, LocalModel
+from ..model.chain_settings import ChainSettings
+from ..model.local_model import LocalModel
 from ..runtime.progress import EpochMonitor
 from ..solvers.anchor_learning import AnchorSchedule
 from ..solvers.result import SolverResult

@@ -7,16 +7,19 @@ gate, are affine functions of the input's features. The formulas are those of
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ..gates.gate import Gate
 from ..maps.plain import NotPlain
 from ..model.background import Background
 from ..model.local_model import LocalModel
 from ..model.paths import FINE_NODES, PATH_NODES, TOLERANCE, is_soft, local_levels, path_rule
-from ..model.through import fitted_parts, input_background, transformed_rows
+from ..model.through import affine_parts, background_before, fitted_parts, transformed_rows
 
 ADVICE = "explain in Python, or export without contributions."
 
@@ -94,35 +97,36 @@ def plain_paths(estimator: Any, background: Any = None) -> PlainPaths:
     if not isinstance(model, LocalModel):
         raise NotPlain(f"contributions of {type(last).__name__} cannot be exported; {ADVICE}")
     _check(model)
-    given = input_background(steps, last) if background is None else Background.of(background)
+    given = (
+        background_before(steps, last.background)
+        if background is None
+        else Background.of(background)
+    )
     if given is None:
         raise NotPlain(f"a step of the pipeline cannot be undone; {ADVICE}")
     references = np.asarray(given.rows, np.float64)
     width = references.shape[1]
-    points = np.vstack([np.zeros((1, width)), np.eye(width), references])
-    rows = np.asarray(transformed_rows(steps, points), np.float64)
-    numbers = model.feature_map.inner_rows(rows)
-    if numbers.shape[1] == 0:  # not every runtime takes tensors without columns
-        numbers = np.zeros((len(rows), 1))
-    inner, inner_shift = _affine(numbers, points, "feature_map")
+
+    def inner_numbers(points: np.ndarray) -> np.ndarray:
+        numbers = model.feature_map.inner_rows(_rows(steps, points, model))
+        # Not every runtime takes tensors without columns.
+        return numbers if numbers.shape[1] else np.zeros((len(points), 1))
+
+    inner, inner_shift = _affine(inner_numbers, references, "feature_map")
     levels = []
     n_levels = len(model.gate.active_bounds)
     factor = n_levels**-0.5 if model.normalize or n_levels > 1 else 0.0
     for gate, anchors in local_levels(model):
-        if gate.n_anchors == 1:
-            logits, shift = np.zeros((width, 1)), np.zeros(1)
-        else:
-            coded = np.asarray(model.space(rows.astype(model.dtype)), np.float64)
-            origin = gate.anchors.mean(axis=0)
-            half = 0.5 * ((gate.anchors**2).sum(axis=1) - origin @ origin)
-            found = 2 * gate.beta * (coded @ (gate.anchors - origin).T.astype(np.float64) - half)
-            logits, shift = _affine(found, points, "code_on")
+        logits, shift = np.zeros((width, 1)), np.zeros(1)
+        if gate.n_anchors > 1:
+            function = partial(_logits, gate, steps, model)
+            logits, shift = _affine(function, references, "code_on")
         own = (logits, shift, gate.n_neighbors, factor)
         levels.append(LevelPaths(*own, *_local_models(model, anchors, inner.shape[1])))
     alpha, beta, n_paired = model.feature_map.lengths
     lengths = [alpha, beta, n_paired, float(model.bias.value)] if model.normalize else []
     scores = last.decision_function if hasattr(last, "decision_function") else last.predict
-    at_references = np.asarray(scores(rows[1 + width :].astype(model.dtype)), np.float64)
+    at_references = np.asarray(scores(_rows(steps, references, model)), np.float64)
     means = given.weights @ at_references.reshape(len(references), -1)
     return PlainPaths(
         references, given.weights, means, inner, inner_shift, lengths, levels,
@@ -139,25 +143,35 @@ def _check(model: LocalModel) -> None:
         raise NotPlain(f"contributions with this code_on cannot be exported; {ADVICE}")
 
 
-def _affine(values: np.ndarray, points: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Matrix and shift of values at zero, at the unit vectors and at other points."""
-    width = points.shape[1]
-    shift, matrix = values[0], values[1 : 1 + width] - values[0]
-    expected = points @ matrix + shift
-    if not np.allclose(values, expected, rtol=0, atol=1e-6 * np.abs(values).max(initial=1e-9)):
+def _rows(steps: list[Any], points: np.ndarray, model: LocalModel) -> np.ndarray:
+    return np.asarray(transformed_rows(steps, points), model.dtype)
+
+
+def _logits(gate: Gate, steps: list[Any], model: LocalModel, points: np.ndarray) -> np.ndarray:
+    """``2β x·v_j − β‖v_j‖²``."""
+    coded = np.asarray(model.space(_rows(steps, points, model)), np.float64)
+    origin = gate.anchors.mean(axis=0)
+    half = 0.5 * ((gate.anchors**2).sum(axis=1) - origin @ origin)
+    return 2 * gate.beta * (coded @ (gate.anchors - origin).T.astype(np.float64) - half)
+
+
+def _affine(
+    function: Callable[[np.ndarray], np.ndarray], references: np.ndarray, name: str
+) -> tuple[np.ndarray, np.ndarray]:
+    found = affine_parts(function, references)
+    if found is None:
         raise NotPlain(
             f"contributions of this {name}, or of steps before, cannot be exported, because it is "
             f"neither linear nor quadratic; {ADVICE}"
         )
-    return matrix, shift
+    return found
 
 
 def _local_models(
     model: LocalModel, anchors: slice, n_inner: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Slopes at zero, curvature and intercepts."""
-    coef, n_paired = model.coef[anchors].astype(np.float64), model.feature_map.lengths[2]
+    coef = model.coef[anchors].astype(np.float64)
     coef = coef if coef.shape[2] else np.zeros((*coef.shape[:2], 1))
-    slopes = model.feature_map.slopes(np.eye(n_inner + 1, n_inner, -1)[: n_paired + 1], coef)
-    curvature = np.moveaxis((slopes[1:] - slopes[0])[..., :n_paired], 0, 2)
-    return slopes[0], curvature, model.intercept[anchors].astype(np.float64)
+    slopes, curvature = model.feature_map.curvature(n_inner, coef)
+    return slopes, curvature, model.intercept[anchors].astype(np.float64)

@@ -55,6 +55,12 @@ class FeatureMap:
         """φ(x) written out, for coding on mapped features."""
         return self.stored(X)
 
+    def products(self, X: Any) -> np.ndarray:
+        """``φ(x)·φ(x')`` of all pairs of rows, in double precision."""
+        phi = self.stored(X)
+        products = phi.astype(np.float64, copy=False) @ phi.T
+        return products.toarray() if sp.issparse(products) else products
+
     def pull_back(self, X: np.ndarray, coef: np.ndarray) -> tuple[np.ndarray, Any]:
         """Weights on φ(x), ``(n_rows, n_classes, p)``, as weights on x and a shift of the bias."""
         return coef, 0
@@ -103,6 +109,15 @@ class FeatureMap:
             Or of one row, where the gradient is the same at all rows.
         """
         return coef[None]
+
+    def curvature(self, n_inner: int, coef: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Slopes of ``coef_jc · φ`` at zero, and second derivatives of the numbers multiplied.
+
+        Of shapes (n_models, n_columns, n_inner) and (n_models, n_columns, n, n).
+        """
+        n_paired = self.lengths[2]
+        slopes = self.slopes(np.eye(n_inner + 1, n_inner, -1)[: n_paired + 1], coef)
+        return slopes[0], np.moveaxis((slopes[1:] - slopes[0])[..., :n_paired], 0, 2)
 
     @property
     def lengths(self) -> tuple[float, float, int]:

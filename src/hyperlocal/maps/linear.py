@@ -51,6 +51,12 @@ class InputMap:
         # A product of sparse matrices would not have its indices in order, as the core requires.
         return sp.csr_array((X.data * factors[X.indices], X.indices, X.indptr), shape=X.shape)
 
+    def restored(self, Z: np.ndarray) -> np.ndarray:
+        """Rows that are mapped to ``Z``; zero in features, or directions, that are left out."""
+        if not self.is_diagonal:
+            return Z @ np.linalg.pinv(self.factors.astype(Z.dtype, copy=False))
+        return np.divide(Z, self.factors, out=np.zeros_like(Z), where=self.factors != 0)
+
     def pull_back(self, coef: np.ndarray) -> np.ndarray:
         """Weights on z as weights on x, along the last axis."""
         factors = self.factors.astype(coef.dtype, copy=False)
@@ -97,6 +103,10 @@ class MappedInput(FeatureMap):
     def mapped(self, X: Any) -> Any:
         """φ of mapped rows."""
         return self.inner.mapped(self.before.transform(X))
+
+    def products(self, X: Any) -> np.ndarray:
+        """Those of mapped rows."""
+        return self.inner.products(self.before.transform(X))
 
     def pull_back(self, X: Any, coef: np.ndarray) -> tuple[np.ndarray, Any]:
         """Weights on φ as weights on mapped rows, and these on the rows as given."""

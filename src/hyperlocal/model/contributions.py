@@ -74,6 +74,8 @@ class Paths:
         Scores of the rows, and mean scores of the references.
     names : ndarray of str or None
         Names of the features, where they are not those of the rows that the model takes.
+    are_own : bool
+        Whether each row has references of its own.
     """
 
     starts: Sequence[np.ndarray]
@@ -83,6 +85,7 @@ class Paths:
     scores: np.ndarray
     references: np.ndarray
     names: np.ndarray | None = None
+    are_own: bool = False
 
     def contributions(self) -> Contributions:
         """Differences times averages, and what they leave."""

@@ -196,14 +196,14 @@ def written_out(lifted: LiftedRows) -> np.ndarray:
     gate = np.zeros((n_rows, lifted.n_anchors))
     np.put_along_axis(gate, lifted.anchors, lifted.gate, axis=1)
     if n_rows < lifted.n_anchors * width:
-        return _rows_of((gate @ gate.T) * (phi @ phi.T) + lifted.offset**2)
+        return rows_of_products((gate @ gate.T) * (phi @ phi.T) + lifted.offset**2)
     matrix = (gate[:, :, None] * phi[:, None, :]).reshape(n_rows, -1)
     return (
         matrix if lifted.offset == 0 else np.hstack([matrix, np.full((n_rows, 1), lifted.offset)])
     )
 
 
-def _rows_of(products: np.ndarray) -> np.ndarray:
+def rows_of_products(products: np.ndarray) -> np.ndarray:
     """Rows with the given products, but for rounding, without which equal rows had no factor."""
     largest = products.diagonal().max(initial=0) or 1.0
     for share in (1e-13, 1e-11, 1e-9):
