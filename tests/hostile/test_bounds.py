@@ -1,4 +1,4 @@
-"""``max_iter`` bounds the time of every fit: so many epochs, each of at most a visit to each row."""
+"""``max_iter`` bounds every fit: so many epochs, each of at most a visit to each row."""
 
 import warnings
 

@@ -83,7 +83,8 @@ def test_an_interrupted_command_leaves_the_old_model(tmp_path):
     model.write_bytes(b"old")
     command = [sys.executable, "-c", "import signal; "
                "signal.signal(signal.SIGINT, signal.default_int_handler); "
-               "import hyperlocal.cli as cli; print('begin', flush=True); raise SystemExit(cli.main())",
+               "from hyperlocal.cli import main; print('begin', flush=True); "
+               "raise SystemExit(main())",
                "fit", str(data), "-o", str(model), *QUICK]  # fmt: skip
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)
