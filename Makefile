@@ -92,7 +92,7 @@ KERNEL_TESTS := tests/test_core.py tests/test_core_barrier.py tests/test_core_fu
 THREAD_TESTS := tests/test_core_barrier.py tests/runtime/test_threads.py tests/solvers/test_parts.py \
   tests/solvers/test_team.py tests/solvers/test_sgd.py tests/solvers/test_dual.py \
   tests/solvers/test_anchor_descent.py tests/gates/test_codes.py tests/neighbors/test_search.py \
-  tests/hostile/test_threads.py
+  tests/hostile/test_threads.py::test_threads_do_not_disturb_each_other
 
 sanitize: $(VENV)/.installed-test
 	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target $(SANITIZED) \
