@@ -301,8 +301,8 @@ def main() -> None:
     elif arguments.part == "toys":
         rows += toys(arguments.seed, 1 if arguments.quick else TOY_DRAWS)
     elif arguments.part == "race":
-        for name, n_clusters in RACES:
-            rows += race(name, n_clusters, arguments.seed, arguments.repeats, n_rows)
+        for course in RACES:
+            rows += race(*course, arguments.seed, arguments.repeats, n_rows)
     else:
         rows += speed(arguments.seed, arguments.repeats, arguments.quick)
     print_table(rows)

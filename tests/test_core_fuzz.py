@@ -12,7 +12,7 @@ from reference.core_objects import N
 
 sizes = st.integers(0, 5)
 odd_numbers = st.sampled_from([0.0, 1.0, -1.0, 1e-300, 1e300, np.inf, -np.inf, np.nan])
-N_CALLS = int(os.environ.get("HYPERLOCAL_FUZZ_CALLS", "2880"))  # of all functions together
+N_CALLS = int(os.environ.get("HYPERLOCAL_FUZZ_CALLS", "10000"))  # of all functions together
 UNWRITTEN = -7.25  # a number that none of these give
 
 

@@ -53,3 +53,14 @@ def test_positive_class():
     assert positive_class(np.array([0, 1, 2]), None) is None
     with pytest.raises(ValueError, match="no class 'x'; they are 0, 1"):
         positive_class(y, "x")
+
+
+def test_very_many_classes():
+    """Words that are nearly all different are refused with the remedy; as many classes as are asked
+    for are announced before they take minutes."""
+    names = np.array([f"row{n // 2}" for n in range(1000)])
+    with pytest.raises(ValueError, match=r"500 different labels in 1,000 rows.*--target.*--task"):
+        find_target("t", names)
+    for target in (find_target("t", names, "classification"), find_target("t", np.tile(names, 3))):
+        assert target.task == "classification"
+        assert "500 classes, each with weights of its own: training takes" in target.notes[0]

@@ -2,6 +2,7 @@
 
 import os
 import resource
+import shutil
 import subprocess
 import sys
 
@@ -97,20 +98,37 @@ def limited(n_bytes):
     resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
 
 
-def test_a_full_disk_leaves_the_old_model_and_no_working_folder(originals, tmp_path):
+@pytest.fixture(params=["limit", "mount"])
+def full_disk(request, tmp_path):
+    """A folder with room for a few bytes: a mounted one where that is allowed, else by a limit of
+    the process. Returns it, what a process must call first, and what the system says."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=8k", "tmpfs", str(folder)]
+    mounted = request.param == "mount" and shutil.which("mount") is not None
+    mounted = mounted and subprocess.run(mount, capture_output=True, check=False).returncode == 0
+    if not mounted:
+        yield folder, lambda: limited(100), "File too large"
+        return
+    yield folder, None, "No space left on device"
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_leaves_the_old_model_and_no_working_folder(originals, full_disk):
     """Where the model, or the rows of a stream, cannot be written."""
-    model, folder = tmp_path / "m.skops", tmp_path / "work"
+    disk, prepare, reason = full_disk
+    model, folder = disk / "m.skops", disk / "work"
     model.write_bytes(b"old")
     folder.mkdir()
     command = [sys.executable, "-m", "hyperlocal", "fit", str(originals / "rows.csv"), *QUICK]
     for extra in ([], ["--stream", "--folder", str(folder)]):
         done = subprocess.run(
             [*command, "-o", str(model), *extra], capture_output=True, text=True, timeout=60,
-            preexec_fn=lambda: limited(100), env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+            preexec_fn=prepare, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
         )  # fmt: skip
         assert done.returncode == 1
-        assert "File too large" in done.stderr
+        assert reason in done.stderr
         assert len(done.stderr.splitlines()) == 1
         assert model.read_bytes() == b"old"
-        assert sorted(path.name for path in tmp_path.iterdir()) == ["m.skops", "work"]
+        assert sorted(path.name for path in disk.iterdir()) == ["m.skops", "work"]
         assert list(folder.iterdir()) == []

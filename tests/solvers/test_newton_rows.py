@@ -31,7 +31,7 @@ def test_rows_are_written_out(dtype, storage, quadratic, n_rows):
 def test_rows_of_products(n_rows, width, times, seed):
     """Products, all that the objective sees of rows, stay, even where rows are equal."""
     rows = np.random.default_rng(seed).standard_normal((n_rows, width)).repeat(times, axis=0)
-    found = newton_rows._rows_of(rows @ rows.T)
+    found = newton_rows.rows_of_products(rows @ rows.T)
     np.testing.assert_allclose(found @ found.T, rows @ rows.T, atol=1e-6 * (rows**2).sum())
 
 

@@ -17,6 +17,8 @@ TASKS = ("auto", CLASSIFICATION, REGRESSION)
 # gaps between them. Of the sets that the benchmarks know, the one with the most classes has 100,
 # numbered without gaps, of 72 rows each.
 MOST_CLASSES, FEWEST_ROWS_PER_CLASS, MOST_GAPS = 50, 20, 1.5
+# More classes than that take minutes, and with so few rows each they are rather names of the rows.
+MANY_CLASSES, ROWS_OF_A_NAME = 200, 5
 # Labels of text are numbers if all but this part of them are.
 MOST_TYPOS = 0.1
 
@@ -108,7 +110,24 @@ def find_target(name: str, y: np.ndarray, task: str = "auto") -> Target:
         return _values(name, numbers, ())
     if len(values) < 2:
         raise ValueError(f"{name}: all labels are {values[0]!s}; two classes are needed")
-    return Target(y.astype(str) if y.dtype.kind == "f" else y, CLASSIFICATION)
+    labels = y.astype(str) if y.dtype.kind == "f" else y
+    return Target(labels, CLASSIFICATION, _notes_of_many(name, values, len(y), task))
+
+
+def _notes_of_many(name: str, classes: np.ndarray, n_rows: int, task: str) -> tuple[str, ...]:
+    """What to say before training with very many classes; an error if they look like names."""
+    if len(classes) <= MANY_CLASSES:
+        return ()
+    if task == "auto" and n_rows < ROWS_OF_A_NAME * len(classes):
+        raise ValueError(
+            f"{name}: {len(classes):,} different labels in {n_rows:,} rows, e.g. {classes[0]!s}: "
+            "these look like names of rows, not classes; choose another column with --target, or "
+            "--task classification to train with all of them"
+        )
+    return (
+        f"{len(classes):,} classes, each with weights of its own: training takes minutes rather "
+        "than seconds, and grows with their number",
+    )
 
 
 def _values(name: str, y: np.ndarray, notes: tuple[str, ...]) -> Target:

@@ -6,6 +6,7 @@ code, so results are bitwise the same for any ``n_jobs``.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -66,6 +67,13 @@ class SharedBlasLimit:
             if self._n_inside == 0:
                 self._set(self._before)
 
+    def forget_parent(self) -> None:
+        """In a forked process, where the threads that are inside do not exist: restore BLAS."""
+        self._lock = threading.Lock()
+        if self._n_inside > 0:
+            self._n_inside = 0
+            self._set(self._before)
+
     def _set(self, n_threads: Iterable[int]) -> list[int]:
         before = _set_threads("blas", n_threads)
         # threadpoolctl lets only the thread that set a limit first change it, until that thread has
@@ -75,6 +83,8 @@ class SharedBlasLimit:
 
 
 _BLAS_LIMIT = SharedBlasLimit()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_BLAS_LIMIT.forget_parent)
 
 
 class Workers:
