@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --config-settings=cmake.define.HYPERLOCAL_WERROR=ON
 SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src cpp -type f -not -name '*.pyc')
 
-.PHONY: compare fuzz test test-data test-lowest test-nightly test-free-threaded test-wheel sanitize stub \
+.PHONY: compare fuzz test test-data test-lowest test-nightly test-free-threaded test-wheel sanitize sanitize-threads stub \
   docs lint format clean
 
 compare: $(VENV)/.installed
@@ -75,29 +75,41 @@ benchmarks: $(VENV)/.installed-test
 	$(BIN)/python -m benchmarks reproduce main --out benchmarks/results/tables
 	$(BIN)/python -m benchmarks.readme
 
-# The kernels' tests and the fuzz of the bindings under AddressSanitizer and UBSan: a build of its
-# own of the portable module, in build/sanitize, with asserts. Python itself is not instrumented:
-# the sanitizer is preloaded, and does not look for leaks.
-SANITIZED := build/sanitize
+# Tests under sanitizers: a build of its own of the portable module, with asserts, below build/.
+# Python itself is not instrumented: the sanitizer is preloaded, and does not look for leaks. The
+# kernels' tests and the fuzz of the bindings run under AddressSanitizer and UBSan, tests of what
+# several threads share under ThreadSanitizer; BLAS, which is not instrumented either, has one.
+SANITIZER := address,undefined
+SANITIZED = build/sanitize-$(SANITIZER)
+LIBRARIES := asan ubsan
+FUZZ_CALLS := 10000
 KERNEL_TESTS := tests/test_core.py tests/test_core_barrier.py tests/test_core_fuzz.py \
   tests/test_core_sizes.py tests/gates/test_codes.py tests/model/test_lifting.py \
-  tests/solvers/test_dual_epochs.py tests/solvers/test_anchor_descent_epochs.py \
-  tests/solvers/test_sgd.py tests/solvers/test_trees.py tests/solvers/test_latent.py \
-  tests/solvers/test_pegasos.py tests/solvers/test_kernel_pegasos.py \
+  tests/model/test_scorer.py tests/solvers/test_parts.py tests/solvers/test_dual_epochs.py \
+  tests/solvers/test_anchor_descent_epochs.py tests/solvers/test_sgd.py tests/solvers/test_trees.py \
+  tests/solvers/test_latent.py tests/solvers/test_pegasos.py tests/solvers/test_kernel_pegasos.py \
   tests/solvers/test_small_svms.py tests/neighbors/test_cells.py tests/neighbors/test_search.py
+THREAD_TESTS := tests/test_core_barrier.py tests/runtime/test_threads.py tests/solvers/test_parts.py \
+  tests/solvers/test_team.py tests/solvers/test_sgd.py tests/solvers/test_dual.py \
+  tests/solvers/test_anchor_descent.py tests/gates/test_codes.py tests/neighbors/test_search.py \
+  tests/hostile/test_threads.py
 
 sanitize: $(VENV)/.installed-test
 	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target $(SANITIZED) \
-	  --config-settings=build-dir=build/sanitize-objects \
+	  --config-settings=build-dir=$(SANITIZED)-objects \
 	  --config-settings=cmake.define.HYPERLOCAL_WERROR=ON \
-	  --config-settings=cmake.define.HYPERLOCAL_SANITIZE=ON .
-	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
-	  ASAN_OPTIONS=detect_leaks=0 HYPERLOCAL_FUZZ_CALLS=$(or $(HYPERLOCAL_FUZZ_CALLS),2880) HYPERLOCAL_CORE=baseline PYTHONPATH=$(SANITIZED) \
+	  --config-settings=cmake.define.HYPERLOCAL_SANITIZE=$(SANITIZER) .
+	LD_PRELOAD="$(foreach library,$(LIBRARIES),$$($(CXX) -print-file-name=lib$(library).so))" \
+	  ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=halt_on_error=1 OPENBLAS_NUM_THREADS=1 \
+	  HYPERLOCAL_FUZZ_CALLS=$(FUZZ_CALLS) HYPERLOCAL_CORE=baseline PYTHONPATH=$(SANITIZED) \
 	  $(BIN)/python -m pytest -q -n 2 -p no:cacheprovider $(KERNEL_TESTS)
+
+sanitize-threads:
+	$(MAKE) sanitize SANITIZER=thread LIBRARIES=tsan KERNEL_TESTS="$(THREAD_TESTS)"
 
 # The same build, and many more calls of the bindings than in `make test`.
 fuzz:
-	$(MAKE) sanitize KERNEL_TESTS=tests/test_core_fuzz.py HYPERLOCAL_FUZZ_CALLS=100000
+	$(MAKE) sanitize KERNEL_TESTS=tests/test_core_fuzz.py FUZZ_CALLS=100000
 
 stub: $(VENV)/.installed-test
 	$(BIN)/python -m nanobind.stubgen -q -m hyperlocal._core_baseline -o src/hyperlocal/_core.pyi

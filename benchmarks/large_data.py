@@ -41,7 +41,7 @@ from sklearn.svm import LinearSVC
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.datasets import load_dataset, stream
 from hyperlocal.estimators import streaming
-from hyperlocal.model.local_model import ChainSettings
+from hyperlocal.model.chain_settings import ChainSettings
 from hyperlocal.solvers import blocks as block_descent
 from hyperlocal.solvers.stored import StoredProblem
 

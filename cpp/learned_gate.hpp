@@ -45,8 +45,8 @@ class LearnedGate {
     gate_.write_codes(row, scale_, gamma_.data());
   }
 
-  // `pulls` holds −∂ℓ/∂f_c.
-  void learn(Index row, const RowView<T>& x, const T* pulls, double step) {
+  // `pulls` holds −∂ℓ/∂f_c; the weights are `scale` times those that are stored.
+  void learn(Index row, const RowView<T>& x, const T* pulls, double step, T scale) {
     const Index k = gate_.k, width = gate_.places.width();
     std::fill(p_.begin(), p_.end(), 0.0);
     bool any = false;
@@ -54,7 +54,7 @@ class LearnedGate {
       if (pulls[column] == 0) continue;
       any = true;
       lifted_.local_dots(row, x, weights_, n_columns_, column, local_scores_.data());
-      for (Index j = 0; j < k; ++j) p_[j] -= double(pulls[column]) * double(local_scores_[j]);
+      for (Index j = 0; j < k; ++j) p_[j] -= double(pulls[column] * scale) * double(local_scores_[j]);
     }
     if (!any) return;
     gate_.pull_back(gamma_.data(), scale_, p_.data());

@@ -150,8 +150,12 @@ class Lifted {
     for (int i = 0; i < n; ++i)
       blocks[i] = weights + (anchors[i] * n_classes + cls) * block_width();
     if (x.is_dense()) return mixed_dot<n>(x.values, x.size, bias_, blocks, mix + j);
+    T sums[n];  // all blocks at each number: sums that do not wait for each other
+    for (int i = 0; i < n; ++i) sums[i] = bias_ * blocks[i][block_width() - 1];
+    for (Index v = 0; v < x.size; ++v)
+      for (int i = 0; i < n; ++i) sums[i] += x.values[v] * blocks[i][x.columns[v]];
     T sum = 0;
-    for (int i = 0; i < n; ++i) sum += mix[j + i] * affine_dot(x, bias_, blocks[i], block_width());
+    for (int i = 0; i < n; ++i) sum += mix[j + i] * sums[i];
     return sum;
   }
 

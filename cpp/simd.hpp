@@ -14,6 +14,15 @@
 
 namespace hyperlocal {
 
+// Marks what runs once or more per visit of a row. Left to itself the compiler calls some of it,
+// and a call passes the view of the row through memory: that alone doubled the time of a short
+// visit.
+#if defined(__GNUC__) || defined(__clang__)
+#define HYPERLOCAL_INLINE __attribute__((always_inline)) inline
+#else
+#define HYPERLOCAL_INLINE inline
+#endif
+
 #if defined(__GNUC__) || defined(__clang__)
 
 template <class T, int n>
@@ -106,6 +115,39 @@ struct Lanes {
 
 #endif
 
+// One operation for each lane; `choose` is x where a ≥ b, and y elsewhere.
+#if defined(__GNUC__) || defined(__clang__)
+#define HYPERLOCAL_LANE_OPERATOR(op)                                               \
+  template <class T, int n>                                                        \
+  HYPERLOCAL_INLINE Lanes<T, n> operator op(Lanes<T, n> a, const Lanes<T, n>& b) { \
+    return {a.value op b.value};                                                   \
+  }
+template <class T, int n>
+HYPERLOCAL_INLINE Lanes<T, n> choose(const Lanes<T, n>& a, const Lanes<T, n>& b,
+                                     const Lanes<T, n>& x, const Lanes<T, n>& y) {
+  return {a.value >= b.value ? x.value : y.value};
+}
+#else
+#define HYPERLOCAL_LANE_OPERATOR(op)                                                     \
+  template <class T, int n>                                                              \
+  HYPERLOCAL_INLINE Lanes<T, n> operator op(Lanes<T, n> a, const Lanes<T, n>& b) {       \
+    for (int lane = 0; lane < n; ++lane) a.value[lane] = a.value[lane] op b.value[lane]; \
+    return a;                                                                            \
+  }
+template <class T, int n>
+HYPERLOCAL_INLINE Lanes<T, n> choose(const Lanes<T, n>& a, const Lanes<T, n>& b,
+                                     const Lanes<T, n>& x, Lanes<T, n> y) {
+  for (int lane = 0; lane < n; ++lane)
+    if (a.value[lane] >= b.value[lane]) y.value[lane] = x.value[lane];
+  return y;
+}
+#endif
+HYPERLOCAL_LANE_OPERATOR(+)
+HYPERLOCAL_LANE_OPERATOR(-)
+HYPERLOCAL_LANE_OPERATOR(*)
+HYPERLOCAL_LANE_OPERATOR(/)
+#undef HYPERLOCAL_LANE_OPERATOR
+
 // The sums of four registers, to out[0 … 3]: the same bits as each one's own sum, for fewer steps.
 template <class T, int n>
 inline void sums_of_four(const Lanes<T, n>& a, const Lanes<T, n>& b, const Lanes<T, n>& c,
@@ -139,15 +181,6 @@ inline void sums_of_four(const Lanes<T, n>& a, const Lanes<T, n>& b, const Lanes
   out[2] = c.sum();
   out[3] = d.sum();
 }
-
-// Marks what runs once or more per visit of a row. Left to itself the compiler calls some of it,
-// and a call passes the view of the row through memory: that alone doubled the time of a short
-// visit.
-#if defined(__GNUC__) || defined(__clang__)
-#define HYPERLOCAL_INLINE __attribute__((always_inline)) inline
-#else
-#define HYPERLOCAL_INLINE inline
-#endif
 
 // Asks for memory that will be read soon: rows are visited in random order, and without this the
 // visits of short rows would mostly wait for memory.

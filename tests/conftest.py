@@ -2,6 +2,7 @@
 
 import pytest
 from hypothesis import settings
+from sklearn.datasets import make_moons
 
 from hyperlocal.runtime.threads import Workers
 
@@ -15,3 +16,10 @@ def workers():
     """One thread."""
     with Workers(1) as pool:
         yield pool
+
+
+@pytest.fixture(scope="session")
+def moons():
+    """Training and test rows of two moons."""
+    X, y = make_moons(500, noise=0.15, random_state=0)
+    return X[:300], y[:300], X[300:], y[300:]

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from hyperlocal import _core
-from reference.core_calls import (
-    CALLS,
-    MADE,
+from reference.core_calls import CALLS, MADE, fresh
+from reference.core_objects import (
     C,
     D,
     M,
@@ -16,7 +15,6 @@ from reference.core_calls import (
     anchor_epoch,
     codes,
     dual_problem,
-    fresh,
     ints,
     lifted,
     longs,

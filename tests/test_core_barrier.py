@@ -4,7 +4,8 @@ import threading
 
 import pytest
 
-from reference.core_calls import CALLS, C, anchor_epoch, fresh
+from reference.core_calls import CALLS, fresh
+from reference.core_objects import C, anchor_epoch
 
 PATIENCE = 20.0  # seconds; the epoch takes less than a millisecond
 

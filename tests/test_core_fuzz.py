@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference.core_calls import CALLS, MADE, N
+from reference.core_calls import CALLS, MADE
+from reference.core_objects import N
 
 sizes = st.integers(0, 5)
 odd_numbers = st.sampled_from([0.0, 1.0, -1.0, 1e-300, 1e300, np.inf, -np.inf, np.nan])

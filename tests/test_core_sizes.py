@@ -3,7 +3,8 @@
 import pytest
 
 from hyperlocal import _core
-from reference.core_calls import CALLS, C, D, K, N, flags, ints, zeros
+from reference.core_calls import CALLS
+from reference.core_objects import C, D, K, N, flags, ints, zeros
 
 HUGE = 2**40  # more than an index of 32 bits holds
 

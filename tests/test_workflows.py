@@ -16,7 +16,7 @@ MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 # What CI must run; the remaining targets are for people.
 CHECKED = {"test", "test-lowest", "test-nightly", "test-free-threaded", "test-wheel", "docs",
-           "sanitize"}  # fmt: skip
+           "sanitize", "sanitize-threads"}  # fmt: skip
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -117,3 +117,12 @@ def test_forms_of_issues_are_complete(path):
     ids = [question["id"] for question in form["body"]]
     assert len(set(ids)) == len(ids) > 0
     assert all(question["attributes"]["label"] for question in form["body"])
+
+
+def test_the_address_of_the_project_is_one():
+    """All addresses of the metadata begin with that of the citation."""
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    address = citation["repository-code"]
+    urls = PROJECT["project"]["urls"]
+    assert {"Homepage", "Documentation", "Changelog", "Issues"} <= set(urls)
+    assert all(url.startswith(address) for url in urls.values())

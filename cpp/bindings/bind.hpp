@@ -7,6 +7,8 @@ namespace hyperlocal::bindings {
 
 // Enumerations and options, which are the same for both precisions.
 void bind_options(nanobind::module_& m);
+// In double precision alone.
+void bind_gate_paths(nanobind::module_& m);
 
 template <class T>
 void bind_rows(nanobind::module_& m);

@@ -39,6 +39,7 @@ NB_MODULE(HYPERLOCAL_MODULE, m) {
   m.attr("INSTRUCTION_SET") = HYPERLOCAL_INSTRUCTION_SET;
   m.def("cpu_supports_x86_64_v3", &cpu_supports_x86_64_v3);
   bind_options(m);
+  bind_gate_paths(m);
   bind_kernels<float>(m);
   bind_kernels<double>(m);
 }

@@ -19,7 +19,7 @@ def test_compare_prints_a_table(banana_csv, capsys):
     out, err = capsys.readouterr()
     assert len(out.splitlines()) == 2 + len(DEFAULT_METHODS)
     assert out.startswith("method ")
-    assert "banana: 150 training and 50 test rows, 2 columns, 2 features, 2 classes" in err
+    assert "banana: 150 training and 50 test rows, 2 columns, 2 features, 2 classes of class" in err
     assert "fitting RBF SVM" in err
 
 
@@ -98,7 +98,11 @@ def test_compare_named_set(tmp_path, monkeypatch, capsys):
         (2, ["{csv}", "--methods", "tree"], "unknown methods tree; known are: locally-linear-"),
         (2, ["{csv}", "--methods", "SVC"], "unknown methods SVC (did you mean 'svc'?)"),
         (1, ["{csv}", "--target", "clas"], "no column 'clas' (did you mean 'class'?)"),
-        (1, ["{csv}", "--target", "class", "--drop", "z"], "drop: no column 'z'; columns are x, y"),
+        (
+            1,
+            ["{csv}", "--target", "class", "--drop", "X"],
+            "drop: no column 'X' (did you mean 'x'?)",
+        ),
         (1, ["{csv}", "--target", "class", "--positive", "yes"], "no class 'yes'; they are 0, 1"),
         (2, ["{npz}", "--test-size", "0.5"], "--test-size: split has its own test part"),
     ],
@@ -167,7 +171,7 @@ def test_metric_and_notes(tmp_path, capsys):
     out, err = capsys.readouterr()
     assert "log-loss" in out.splitlines()[0]
     assert "1 row without a label was left out" in err
-    assert "x: 1 missing values filled in by" in err
+    assert "x: 1 missing value filled in by" in err
 
 
 def test_nothing_measured(capsys):

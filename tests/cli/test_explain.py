@@ -2,9 +2,10 @@
 
 import json
 
+import numpy as np
 import pytest
 
-from cli.models import lines_of
+from cli.models import QUICK, lines_of
 from hyperlocal.cli import main
 
 
@@ -42,3 +43,13 @@ def test_numbers(flats_model, flats_csv, capsys):
     assert score["class"] is None
     total = score["intercept"] + sum(score["contributions"].values())
     assert total == pytest.approx(row["prediction"])
+
+
+def test_rows_without_a_place(tmp_path, capsys):
+    """Rows of arrays stand in no line: their number is all."""
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    path, model = str(tmp_path / "a.npz"), str(tmp_path / "m.skops")
+    np.savez(path, X=X, y=X[:, 0] > 0)
+    assert main(["fit", path, "-o", model, *QUICK]) == 0
+    assert main(["explain", model, path]) == 0
+    assert lines_of(capsys)[0].startswith("row 0: predicted ")

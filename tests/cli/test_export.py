@@ -33,6 +33,9 @@ def test_numpy_and_onnx_predict_as_the_model(banana_model, banana_csv, tmp_path)
     labels = stored.pipeline.predict(rows)
     X = rows.to_numpy(np.float64)
     assert main(["export", banana_model, "--to", "numpy", "--quiet"]) == 0
+    other = str(tmp_path / "other")
+    assert main(["export", banana_model, "--to", "numpy", "--quiet", "-o", other]) == 0
+    assert (tmp_path / "other.npz").exists()
     arrays = numpy_predict.load(tmp_path / "banana.npz")
     np.testing.assert_array_equal(numpy_predict.predict(arrays, X), labels)
     path = str(tmp_path / "m.onnx")

@@ -15,6 +15,8 @@ from hyperlocal.cli.options import Command
     [
         ([], "required: COMMAND"),
         (["divide"], "invalid choice: 'divide'"),
+        (["comprae"], "(did you mean 'compare'?)"),
+        (["compare", "--taget", "x"], "--taget (did you mean '--target'?)"),
         (["compare", "--test-size", "1.5"], "must be between 0 and 1, not 1.5"),
         (["compare", "--test-size", "half"], "must be between 0 and 1, not half"),
         (["compare", "--seed", "-1"], "must be from 0 to 2**32 - 1"),

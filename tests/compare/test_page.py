@@ -10,9 +10,19 @@ import pandas as pd
 import pytest
 
 from hyperlocal.cli import main
-from hyperlocal.compare import Outcome, Row, pick_methods, prepare, render_page, run, write_page
+from hyperlocal.compare import (
+    REGRESSORS,
+    Outcome,
+    Row,
+    pick_methods,
+    prepare,
+    render_page,
+    run,
+    write_page,
+)
 from hyperlocal.datasets import Dataset, make_banana
 
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
 VOID = {"meta", "br", "img", "input", "link", "hr"}
 
 
@@ -62,6 +72,14 @@ def outcomes(banana):
 @pytest.fixture(scope="module")
 def text(banana, outcomes):
     return render_page(banana, outcomes)
+
+
+@pytest.fixture(scope="module")
+def values_text():
+    X, _ = make_banana(200, random_state=0)
+    experiment = prepare(Dataset("v", X, X[:, 0] * X[:, 1] * 1000, feature_names=("p", "q")))
+    methods = pick_methods(["locally-linear-identity", "ridge", "svr"], REGRESSORS)
+    return render_page(experiment, [run(method, experiment, n_jobs=1) for method in methods])
 
 
 def test_structure(text):
@@ -185,18 +203,58 @@ def test_command_writes_the_page(tmp_path, capsys):
     Page(page.read_text(encoding="utf-8"))
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
-def test_click_in_a_browser(text, tmp_path):
-    """A click on a line of the table shows that model and hides the others."""
-    click = "<script>document.querySelector(\"#methods tr[data-model='1'] td\").click();</script>"
+def dumped(text, tmp_path, script):
+    """The page after a script has run in a browser window of the smallest width, of 500 pixels."""
     path = tmp_path / "page.html"
-    path.write_text(text.replace("</body>", f"{click}</body>"), encoding="utf-8")
-    browser = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+    path.write_text(text.replace("</body>", f"<script>{script}</script></body>"), encoding="utf-8")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--window-size=500,900", "--dump-dom"]
     done = subprocess.run(
-        [*browser, path.as_uri()], capture_output=True, text=True, timeout=120, check=True
+        [BROWSER, *options, path.as_uri()], capture_output=True, text=True, timeout=120, check=True
     )
-    page = Page(done.stdout)
+    return Page(done.stdout)
+
+
+CLICKS = {
+    "line": "document.querySelector(\"#methods tr[data-model='1'] td\").click();",
+    "point": "document.querySelector(\".point[data-model='1']\")"
+    ".dispatchEvent(new MouseEvent('click'));",
+    "button": "document.querySelectorAll('#methods button')[1].click();",
+}
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs a browser: chromium or chrome")
+@pytest.mark.parametrize("where", CLICKS)
+def test_click_in_a_browser(where, text, tmp_path):
+    """A click on a line of the table, its button or a point shows that model and no other."""
+    page = dumped(text, tmp_path, CLICKS[where])
     hidden = {one["id"]: "hidden" in one for one in page.all("section")}
     assert hidden == {"model-0": True, "model-1": False, "model-2": True}
     pressed = [one["aria-pressed"] for one in page.all("button")]
     assert pressed == ["false", "true", "false"]
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs a browser: chromium or chrome")
+@pytest.mark.parametrize("kind", ["classes", "values"])
+def test_a_narrow_window(kind, text, values_text, tmp_path):
+    """The page itself is never wider than the window; its table scrolls."""
+    measure = """
+    const table = document.querySelector(".scroll");
+    document.body.dataset.wide = document.documentElement.scrollWidth > window.innerWidth;
+    document.body.dataset.scrolls = table.scrollWidth > table.clientWidth;
+    """
+    page = dumped(text if kind == "classes" else values_text, tmp_path, measure)
+    (body,) = page.all("body")
+    assert body["data-wide"] == "false"
+    assert body["data-scrolls"] == "true"
+
+
+def test_values(values_text):
+    """Values have charts of predictions and residuals, and explanations of the worst rows."""
+    page = Page(values_text)
+    assert len(page.ids) == len(set(page.ids))
+    assert sum(one["id"].startswith(("values-", "residuals-")) for one in page.all("title")
+               if "id" in one) == 6  # fmt: skip
+    for part in ("A middle prediction", "Most too high", "Most too low", "true value "):
+        assert part in values_text
+    assert re.search(r'<th scope="row">q = -?[\d.]+</th>', values_text)
+    assert "Confusion" not in values_text

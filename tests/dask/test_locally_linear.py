@@ -54,6 +54,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_objective_is_the_local_one(client, case):
+    """The cluster reaches the objective of one machine."""
     case = dict(case)
     X, y = rows(n_classes=case.pop("n_classes", 2), dtype=case.pop("dtype", np.float64))
     model = DaskLocallyLinearSVC(client, random_state=0, **case).fit(*as_arrays(X, y))
@@ -64,6 +65,7 @@ def test_objective_is_the_local_one(client, case):
 
 
 def test_sample_weights_are_those_of_the_local_problem(client):
+    """Weights count as on one machine."""
     X, y = rows()
     weights = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
     dX, dy = as_arrays(X, y)
@@ -73,7 +75,8 @@ def test_sample_weights_are_those_of_the_local_problem(client):
     assert model.score(dX, dy, dw) == pytest.approx(model.to_local().score(X, y, weights))
 
 
-def test_rows_sorted_by_class_are_told_of_where_they_stay(client):
+def test_rows_sorted_by_class_are_warned_of_where_they_stay(client):
+    """Partitions of one class each are warned of where rows are not moved."""
     X, y = rows(400)
     order = np.argsort(y)
     dX, dy = as_arrays(X[order], y[order], (200, 200))
@@ -84,6 +87,7 @@ def test_rows_sorted_by_class_are_told_of_where_they_stay(client):
 
 
 def test_predictions_are_lazy_and_those_of_the_local_model(client):
+    """Nothing is computed before it is needed; then it is what the local model computes."""
     X, y = rows(n_classes=3)
     dX, dy = as_arrays(X, y)
     model = DaskLocallyLinearSVC(client, random_state=0).fit(dX, dy)
@@ -101,6 +105,7 @@ def test_predictions_are_lazy_and_those_of_the_local_model(client):
 
 
 def test_dataframes_keep_names_and_index(client):
+    """Frames give the names of features, and predictions keep the index."""
     X, y = rows(600)
     frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(6)], index=np.arange(600) * 10)
     target = pd.Series(np.where(y == 1, "yes", "no"), index=frame.index, dtype=object)
@@ -118,12 +123,14 @@ def test_dataframes_keep_names_and_index(client):
 
 @pytest.mark.parametrize("convert", [np.asarray, sp.csr_array, pd.DataFrame])
 def test_what_is_in_memory_is_sent(client, convert):
+    """Arrays, CSR rows and frames are split and sent to the workers."""
     X, y = rows(300)
     model = DaskLocallyLinearSVC(client, random_state=0).fit(convert(X), y)
     assert model.score(convert(X), y) > 0.9
 
 
 def test_unknown_chunk_sizes_need_a_lazy_target(client):
+    """Labels in memory cannot be matched to chunks of unknown sizes."""
     X, y = rows(300)
     dX, dy = as_arrays(X, y, (100, 200))
     kept = dX[dX[:, 0] > -10]
@@ -134,6 +141,7 @@ def test_unknown_chunk_sizes_need_a_lazy_target(client):
 
 
 def test_same_seed_same_model(client):
+    """Equal seeds give equal weights."""
     X, y = rows(400)
     first, second = (
         DaskLocallyLinearSVC(client, random_state=0).fit(*as_arrays(X, y, (150, 250)))
@@ -153,11 +161,13 @@ def test_same_seed_same_model(client):
     ],
 )
 def test_arguments_are_checked(client, arguments, message):
+    """A parameter that makes no sense is refused by its name."""
     with pytest.raises(ValueError, match=message):
         DaskLocallyLinearSVC(client, **arguments).fit(*as_arrays(*rows(100), (50, 50)))
 
 
 def test_a_bad_partition_is_named(client):
+    """The error names the partition."""
     X, y = rows(300)
     X[250, 2] = np.nan
     with pytest.raises(ValueError, match=r"partition 2: .*NaN"):
@@ -165,6 +175,7 @@ def test_a_bad_partition_is_named(client):
 
 
 def test_shapes_and_classes_are_checked(client):
+    """Rows and labels must go together, and have two classes."""
     X, y = rows(300)
     with pytest.raises(ValueError, match="one class only"):
         DaskLocallyLinearSVC(client).fit(*as_arrays(X, np.zeros(300), (100, 200)))
@@ -176,6 +187,7 @@ def test_shapes_and_classes_are_checked(client):
 
 
 def test_a_fitted_model_travels_without_its_client(client):
+    """Pickles leave the connection out, clones keep it."""
     X, y = rows(300)
     model = DaskLocallyLinearSVC(client, random_state=0).fit(X, y)
     copy = pickle.loads(pickle.dumps(model))
@@ -192,6 +204,7 @@ def test_a_fitted_model_travels_without_its_client(client):
     ids=repr,
 )
 def test_searches_run_on_the_cluster(client, estimator, grid):
+    """A search of scikit-learn clones and fits it."""
     X, y = rows(300)
     search = GridSearchCV(estimator, grid, cv=3)
     with joblib.parallel_backend("dask", client=client):
@@ -203,6 +216,7 @@ def test_searches_run_on_the_cluster(client, estimator, grid):
 
 
 def test_nothing_is_left_on_the_workers(client):
+    """After a fit no task and no data remain."""
     from hyperlocal.dask import tasks
 
     X, y = rows(300)

@@ -52,6 +52,7 @@ def undisturbed(client, rows):
 
 
 def test_a_killed_worker_costs_a_retry(processes, rows, at_round):
+    """The fit goes on with the others, and counts the restart."""
     expected = undisturbed(processes, rows).objective_
     at_round(4, lambda: os.kill(pids(processes)[0], signal.SIGKILL))
     model = undisturbed(processes, rows)
@@ -61,6 +62,7 @@ def test_a_killed_worker_costs_a_retry(processes, rows, at_round):
 
 
 def test_a_cluster_may_shrink_to_one_worker(processes, rows, at_round):
+    """The last worker takes all members."""
     expected = undisturbed(processes, rows).objective_
     at_round(3, lambda: processes.cluster.scale(1))
     model = undisturbed(processes, rows)
@@ -68,6 +70,7 @@ def test_a_cluster_may_shrink_to_one_worker(processes, rows, at_round):
 
 
 def test_losing_all_workers_is_an_error_and_no_hang(processes, rows, at_round, monkeypatch):
+    """Without workers there is an error within the time limit."""
     monkeypatch.setattr(connection, "SECONDS_WITHOUT_WORKERS", 3.0)
     at_round(3, lambda: processes.cluster.scale(0))
     begin = time.monotonic()
@@ -86,6 +89,7 @@ def heeds_ctrl_c():
 
 @pytest.mark.usefixtures("heeds_ctrl_c")
 def test_ctrl_c_leaves_no_tasks(processes, rows, at_round):
+    """An interrupted fit cancels what runs on the workers."""
     training = threading.Event()
     at_round(1, training.set)
 
@@ -118,6 +122,7 @@ def _n_held():
 
 
 def test_a_nan_that_only_workers_see_names_its_partition(processes, rows):
+    """The error of a worker names the partition."""
     X, y = rows
     spoiled = da.concatenate([X[:1000], X[1000:1500] * np.nan, X[1500:]])
     with pytest.raises(ValueError, match=r"partition 2: .*NaN"):

@@ -15,6 +15,7 @@ def moons():
 
 
 def test_learned_anchors_beat_those_they_started_from(client, moons):
+    """Moved anchors have a lower objective."""
     X, y = moons
     few = {"n_anchors": 5, "n_neighbors": 2, "feature_map": None, "random_state": 2}
     model = DaskSupervisedAnchorSVC(client, **few).fit(X, y)
@@ -30,6 +31,7 @@ def test_learned_anchors_beat_those_they_started_from(client, moons):
 
 
 def test_anchors_that_do_not_help_are_not_kept(client, moons):
+    """Steps that are too long are discarded."""
     X, y = moons
     model = DaskSupervisedAnchorSVC(
         client, n_anchors=5, n_neighbors=2, anchor_step=0.0, random_state=0
@@ -38,6 +40,7 @@ def test_anchors_that_do_not_help_are_not_kept(client, moons):
 
 
 def test_several_classes_and_no_guard(client):
+    """Three classes, without a comparison to the start."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((600, 2))
     y = np.digitize(np.hypot(*X.T), [0.8, 1.5])
@@ -49,6 +52,7 @@ def test_several_classes_and_no_guard(client):
 
 
 def test_arguments_are_checked(client, moons):
+    """A parameter that makes no sense is refused by its name."""
     with pytest.raises(ValueError, match="anchor_rounds must be"):
         DaskSupervisedAnchorSVC(client, anchor_rounds=0).fit(*moons)
     with pytest.raises(TypeError, match="keep_if_better must be"):

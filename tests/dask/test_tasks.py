@@ -35,6 +35,7 @@ def test_a_partition_may_be_empty(convert):
 
 
 def test_names_of_columns_are_kept():
+    """Names of a frame's columns are among the facts."""
     frame = pd.DataFrame(X, columns=["p", "q", "r"])
     assert read_part(0, frame, y, None).names == ("p", "q", "r")
     assert read_part(0, frame[:0], y[:0], None).names == ("p", "q", "r")
@@ -53,6 +54,7 @@ def test_names_of_columns_are_kept():
         (X, y, np.ones(3), "sample_weight"),
     ],
 )
-def test_what_is_wrong_is_told_with_the_partition(rows, labels, weights, message):
+def test_errors_name_the_partition(rows, labels, weights, message):
+    """An error in a partition names it."""
     with pytest.raises(ValueError, match=f"(?s)partition 7: .*{message}"):
         read_part(7, rows, labels, weights)

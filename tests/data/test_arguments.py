@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hyperlocal import NeighborhoodSVC
-from hyperlocal.data.arguments import check_number, make_generator
+from hyperlocal.data.arguments import check_choice, check_number, make_generator
 
 
 @pytest.mark.parametrize("seed", [0, 2**32 - 1, np.int64(7), None, np.random.RandomState(0)])
@@ -52,3 +52,40 @@ def test_numbers_whose_products_overflow(value):
     """Sizes that no parameter has are refused, before they become NaN."""
     with pytest.raises(ValueError, match=r"C must be between 1e-100 and 1e\+100 in size"):
         check_number("C", value)
+
+
+@pytest.mark.parametrize(
+    ("value", "options", "error", "message"),
+    [
+        (0, {}, ValueError, "C must be a number greater than 0, not 0"),
+        (-1.0, {"inclusive": True}, ValueError, "C must be a number at least 0"),
+        (np.nan, {}, ValueError, "C must be a number"),
+        (np.inf, {}, ValueError, "C must be a number"),
+        ("1", {}, TypeError, "C must be a number"),
+        (True, {}, TypeError, "C must be a number"),
+        (None, {}, TypeError, "C must be a number"),
+        (1.0, {"integer": True}, TypeError, "C must be an integer"),
+        (1, {"integer": True, "above": 2}, ValueError, "C must be an integer greater than 2"),
+    ],
+)
+def test_what_is_no_such_number_is_named(value, options, error, message):
+    """A wrong type is a TypeError, a value out of range a ValueError; both name the argument."""
+    with pytest.raises(error, match=message):
+        check_number("C", value, **options)
+
+
+def test_choices():
+    """A choice is one of the names given; anything else is refused by name."""
+    check_choice("loss", "hinge", ("hinge", None))
+    check_choice("loss", None, ("hinge", None))
+    for value in ("hinges", None, 3, ["hinge"], np.array(["hinge"])):
+        with pytest.raises(ValueError, match="loss must be one of"):
+            check_choice("loss", value, ("hinge",))
+
+
+def test_generators():
+    """Equal seeds give equal generators; a RandomState moves on."""
+    first, second = (make_generator(7).random(3) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    state = np.random.RandomState(7)
+    assert make_generator(state).random() != make_generator(state).random()

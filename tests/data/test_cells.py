@@ -26,3 +26,12 @@ def test_dates():
     assert date_style(["31.01.2020"]) == "%d.%m.%Y"
     assert date_style(["31.01.2020", "soon"]) is None
     assert seconds_of("1970-01-02", "iso") == 86_400
+
+
+def test_money_and_per_cent():
+    """Signs around a number are left out; they alone are no number."""
+    texts = ["$1,200", "-$3.5", "€ 7", "12 %", "1.204,5 €", "$$", "3 kg"]
+    found = [number_of(text, decimal_comma="," in text[2:] and "€" in text) for text in texts]
+    assert found[:5] == [1200.0, -3.5, 7.0, 12.0, 1204.5]
+    assert np.isnan(found[5:]).all()
+    assert has_decimal_commas(["1,5 €", "2,25 €"])

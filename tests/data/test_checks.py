@@ -1,7 +1,6 @@
-"""Tests of hyperlocal.validation: what users give becomes clean arrays or a clear error."""
+"""Tests of hyperlocal.data.checks: what users give becomes clean arrays or a clear error."""
 
 import warnings
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,6 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
-from hyperlocal.data.arguments import check_choice, check_number, make_generator
 from hyperlocal.data.checks import (
     check_known_classes,
     check_labelled_rows,
@@ -22,9 +20,6 @@ from hyperlocal.data.checks import (
     warn_about_scales,
 )
 from hyperlocal.data.labelled import (
-    MOST_ROWS_TO_MERGE,
-    LabelledRows,
-    equal_neighbors,
     merge_equal_rows,
 )
 from hyperlocal.data.rows import canonical
@@ -358,98 +353,3 @@ def scale_warnings(X):
         warnings.simplefilter("always")
         warn_about_scales(X)
     return [str(warning.message) for warning in caught]
-
-
-# Arguments ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("value", [1, 0.5, np.float32(2), np.int64(3)])
-def test_numbers_pass(value):
-    """Numbers of Python and numpy are numbers."""
-    check_number("C", value)
-
-
-@pytest.mark.parametrize(
-    ("value", "options", "error", "message"),
-    [
-        (0, {}, ValueError, "C must be a number greater than 0, not 0"),
-        (-1.0, {"inclusive": True}, ValueError, "C must be a number at least 0"),
-        (np.nan, {}, ValueError, "C must be a number"),
-        (np.inf, {}, ValueError, "C must be a number"),
-        ("1", {}, TypeError, "C must be a number"),
-        (True, {}, TypeError, "C must be a number"),
-        (None, {}, TypeError, "C must be a number"),
-        (1.0, {"integer": True}, TypeError, "C must be an integer"),
-        (1, {"integer": True, "above": 2}, ValueError, "C must be an integer greater than 2"),
-    ],
-)
-def test_what_is_no_such_number_is_named(value, options, error, message):
-    """A wrong type is a TypeError, a value out of range a ValueError; both name the argument."""
-    with pytest.raises(error, match=message):
-        check_number("C", value, **options)
-
-
-def test_choices():
-    """A choice is one of the names given; anything else is refused by name."""
-    check_choice("loss", "hinge", ("hinge", None))
-    check_choice("loss", None, ("hinge", None))
-    for value in ("hinges", None, 3, ["hinge"], np.array(["hinge"])):
-        with pytest.raises(ValueError, match="loss must be one of"):
-            check_choice("loss", value, ("hinge",))
-
-
-def test_generators():
-    """Equal seeds give equal generators; a RandomState moves on."""
-    first, second = (make_generator(7).random(3) for _ in range(2))
-    np.testing.assert_array_equal(first, second)
-    state = np.random.RandomState(7)
-    assert make_generator(state).random() != make_generator(state).random()
-
-
-def test_merged_rows_can_keep_their_order():
-    """Equal rows of a class become one, which stands where the first of them stood."""
-    X = np.array([[3.0], [1.0], [3.0], [2.0], [1.0], [3.0]])
-    target = np.array([0, 1, 0, 0, 1, 1], np.int32)
-    data = LabelledRows(X, target, np.arange(2), np.arange(1.0, 7.0))
-    merged = merge_equal_rows(data, keep_order=True)
-    np.testing.assert_array_equal(merged.X[:, 0], [3, 1, 2, 3])
-    np.testing.assert_array_equal(merged.target, [0, 1, 0, 1])
-    np.testing.assert_array_equal(merged.sample_weight, [4, 7, 4, 6])
-    assert merge_equal_rows(merged, keep_order=True) is merged
-
-
-def test_wide_rows_are_told_apart_by_all_their_features():
-    """Rows that are equal in the middle, where one looks first, are merged only if all is equal."""
-    X = np.random.default_rng(0).standard_normal((6, 300))
-    X[1:3] = X[0]
-    X[1, 0] += 1
-    data = LabelledRows(X, np.zeros(6, np.int32), np.arange(2), np.ones(6))
-    merged = merge_equal_rows(data, keep_order=True)
-    np.testing.assert_array_equal(merged.X, X[[0, 1, 3, 4, 5]])
-    np.testing.assert_array_equal(merged.sample_weight, [2, 1, 1, 1, 1])
-    assert merge_equal_rows(merged, keep_order=True) is merged
-
-
-@every_storage
-def test_equal_rows_with_different_labels_are_found(dtype, storage):
-    """After merging, rows that are equal but for their labels follow each other, in groups."""
-    X = make_rows(dtype, storage)
-    X = sp.vstack([X, X[:8], X[:3]], format="csr") if storage == "csr" else np.r_[X, X[:8], X[:3]]
-    y = np.concatenate([Y, (Y[:8] + 1) % 3, (Y[:3] + 2) % 3])
-    data = merge_equal_rows(labelled(X, y))
-    groups = equal_neighbors(data.X, data.target)
-    assert sorted(np.diff(groups.starts).tolist()) == [2] * 5 + [3] * 3
-    rows = written_out(data.X)
-    for begin, end in pairwise(groups.starts):
-        members = groups.rows[begin:end]
-        assert (rows[members] == rows[members[0]]).all()
-        assert len(set(data.target[members])) == len(members)
-
-
-def test_distinct_rows_have_no_equal_neighbors():
-    """Nor have equal rows of one label, nor rows too many to be merged."""
-    data = merge_equal_rows(labelled())
-    assert equal_neighbors(data.X, data.target) is None
-    assert equal_neighbors(np.ones((4, 2)), np.zeros(4, np.int32)) is None
-    many = np.ones((MOST_ROWS_TO_MERGE + 1, 1))
-    assert equal_neighbors(many, np.arange(len(many)) % 2) is None

@@ -1,5 +1,7 @@
 """Small data and models for the tests of estimators."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
@@ -41,6 +43,12 @@ def make_stripes(n_rows=400, seed=0):
     X = rng.uniform(-1, 1, (n_rows, 2)) * [2, 1]
     return X, (np.abs(X[:, 1]) < 0.5).astype(int)
 
+
+# Couplings of classes and losses of linear models.
+every_coupling = pytest.mark.parametrize(
+    ("multi_class", "loss"),
+    [*product(["ovr", "crammer_singer"], ["hinge", "squared_hinge"]), ("ovr", "log")],
+)
 
 # What the other classifiers have too: nothing is chosen on held-out rows, no global intercept.
 PLAIN = {"C": 3.0, "global_intercept": False}
@@ -88,3 +96,7 @@ class Recorder:
 def interrupt():
     """Ctrl-C."""
     raise KeyboardInterrupt
+
+
+# A search that is small and quick.
+SEARCH = {"n_anchors": (1, 6), "Cs": (0.3, 3.0), "relevance": None, "random_state": 0}

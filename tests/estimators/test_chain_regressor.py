@@ -19,7 +19,14 @@ def rows():
 
 
 def make(loss="squared", **options):
-    given = {"C": 3.0, "n_anchors": 10, "tol": 1e-6, "max_iter": 20_000, "random_state": 0}
+    given = {
+        "relevance": None,
+        "C": 3.0,
+        "n_anchors": 10,
+        "tol": 1e-6,
+        "max_iter": 20_000,
+        "random_state": 0,
+    }
     return LocallyLinearSVR(loss=loss, **(given | options))
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from mapie.regression import SplitConformalRegressor
 
 from hyperlocal import LocallyLinearSVR
 
@@ -43,6 +44,18 @@ def test_intervals_follow_the_noise(model):
     model.calibrate(*noisy_rows(3_000, 1))
     quiet, loud = model.predict_interval([[1.0, 0.1], [1.0, 1.9]])
     assert np.diff(loud) > 2 * np.diff(quiet)
+
+
+def test_mapie_wraps_it():
+    """MAPIE's conformal regressors fit, calibrate and cover with it."""
+    X, y = noisy_rows(2_000, 0)
+    regressor = SplitConformalRegressor(
+        LocallyLinearSVR(10, C=1.0, random_state=0), confidence_level=0.9, prefit=False
+    )
+    regressor.fit(X[:500], y[:500]).conformalize(X[500:1_000], y[500:1_000])
+    low, high = regressor.predict_interval(X[1_000:])[1][:, :, 0].T
+    # 500 calibration and 1,000 new rows: a standard error of 1.6 points.
+    assert ((low <= y[1_000:]) & (y[1_000:] <= high)).mean() == pytest.approx(0.9, abs=0.06)
 
 
 def test_several_targets():

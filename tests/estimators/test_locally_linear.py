@@ -288,7 +288,7 @@ def test_given_anchors_live_where_codes_do():
 def test_random_anchors_are_rows():
     """``anchors="random"`` puts local models on distinct training rows."""
     X, y = make_data()
-    anchors = LocallyLinearSVC(10, anchors="random", random_state=0).fit(X, y).anchors_
+    anchors = LocallyLinearSVC(10, C=1.0, anchors="random", random_state=0).fit(X, y).anchors_
     assert len({tuple(anchor) for anchor in anchors} & {tuple(row) for row in X}) == 10
 
 

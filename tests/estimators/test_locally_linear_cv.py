@@ -1,37 +1,27 @@
-"""Tests of LocallyLinearSVCCV and of the search behind it."""
+"""Tests of LocallyLinearSVCCV."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import make_blobs, make_moons
+from sklearn.datasets import make_blobs
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import GroupKFold, KFold, cross_val_score
+from sklearn.model_selection import GroupKFold
 
+from estimators.data import SEARCH as SMALL
 from estimators.data import make_data
 from hyperlocal import LocallyLinearSVC, LocallyLinearSVCCV
 from hyperlocal.preprocessing import RelevanceScaler
-from hyperlocal.selection import candidates
-from hyperlocal.selection import search as selection
-from hyperlocal.selection.outcomes import Outcome
-from hyperlocal.solvers.training import Training
-
-SMALL = {"n_anchors": (1, 6), "Cs": (0.3, 3.0), "relevance": None, "random_state": 0}
-
-
-@pytest.fixture(scope="module")
-def moons():
-    """Training and test rows of two moons."""
-    X, y = make_moons(500, noise=0.15, random_state=0)
-    return X[:300], y[:300], X[300:], y[300:]
 
 
 def test_it_finds_that_one_anchor_is_too_few(moons):
+    """Moons need several anchors, and get them."""
     model = LocallyLinearSVCCV(feature_maps=(None,), **SMALL).fit(*moons[:2])
     assert model.best_params_["n_anchors"] == 6
     assert model.score(*moons[2:]) > 0.95
 
 
 def test_it_finds_that_one_anchor_is_enough():
+    """Classes that a line divides get one linear model."""
     X, y = make_blobs(300, centers=[[-2, 0], [2, 0]], cluster_std=2.0, random_state=0)
     model = LocallyLinearSVCCV(one_standard_error=True, **SMALL).fit(X, y)
     assert model.best_params_["n_anchors"] == 1
@@ -39,6 +29,7 @@ def test_it_finds_that_one_anchor_is_enough():
 
 
 def test_the_final_model_is_a_plain_one(moons):
+    """LocallyLinearSVC with the best parameters decides alike."""
     X, y, X_test, _ = moons
     model = LocallyLinearSVCCV(**SMALL).fit(X, y)
     plain = LocallyLinearSVC(**model.best_params_, random_state=1, tol=1e-6, max_iter=10**5).fit(
@@ -49,75 +40,8 @@ def test_the_final_model_is_a_plain_one(moons):
     assert np.mean(model.predict(X_test) == plain.predict(X_test)) > 0.95
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_scores_are_those_of_cross_validation(monkeypatch, n_classes):
-    """Shared codes and warm starts leave decisions as they are."""
-    monkeypatch.setattr(selection, "SEARCH_TOL", 1e-8)
-    exact = {"tol": 1e-8, "max_iter": 10**5}
-    X, y = make_blobs(240, centers=n_classes, cluster_std=4.0, random_state=3)
-    folds = list(KFold(3, shuffle=True, random_state=0).split(X))
-    model = LocallyLinearSVCCV(
-        n_anchors=1,
-        feature_maps=(None,),
-        Cs=(0.1, 1.0, 10.0),
-        cv=folds,
-        search="grid",
-        random_state=0, **exact,
-    ).fit(X, y)  # fmt: skip
-    for C, mean in zip((0.1, 1.0, 10.0), model.cv_results_["mean_test_score"], strict=True):
-        single = LocallyLinearSVC(1, n_neighbors=1, feature_map=None, C=C, **exact)
-        assert cross_val_score(single, X, y, cv=folds).mean() == pytest.approx(mean, abs=1e-12)
-
-
-def test_results_have_the_form_of_scikit_learns_searches(moons):
-    model = LocallyLinearSVCCV(cv=4, n_neighbors=(2, 4), search="grid", **SMALL).fit(*moons[:2])
-    table = model.cv_results_
-    assert len(table["params"]) == 3 * (2 + 2 * 2)  # maps; one anchor has one neighbour
-    assert {f"split{fold}_test_score" for fold in range(4)} < table.keys()
-    best = table["params"][int(np.flatnonzero(table["rank_test_score"] == 1)[0])]
-    assert best == {**model.best_params_, "scaler": None}
-    assert model.best_score_ == table["mean_test_score"].max()
-
-
-def test_halving_evaluates_few_candidates_on_all_rows(monkeypatch, moons):
-    monkeypatch.setattr(candidates, "FEWEST_ROWS", 40)
-    model = LocallyLinearSVCCV(**SMALL).fit(*moons[:2])
-    n_rows = model.cv_results_["n_rows"]
-    assert set(n_rows) == {100, 300}
-    assert (n_rows == 300).sum() == 4  # two groups, with both C
-    assert n_rows[model.cv_results_["rank_test_score"] == 1] == 300
-    grid = LocallyLinearSVCCV(search="grid", **SMALL).fit(*moons[:2])
-    assert set(grid.cv_results_["n_rows"]) == {300}
-
-
-@pytest.mark.parametrize("one_standard_error", [False, True])
-def test_most_candidates_are_evaluated_on_some_folds(moons, one_standard_error):
-    """The best three pairs of anchors and map, by the larger C, are evaluated with both, on all."""
-    model = LocallyLinearSVCCV(cv=5, one_standard_error=one_standard_error, **SMALL)
-    table = model.fit(*moons[:2]).cv_results_
-    evaluated = np.isfinite([table[f"split{fold}_test_score"] for fold in range(5)]).sum(axis=0)
-    # Two numbers of anchors, three maps; the simplest of all can be found only among all.
-    assert sorted(evaluated) == ([5] * 12 if one_standard_error else [2] * 3 + [5] * 6)
-    assert evaluated[table["rank_test_score"] == 1] == 5
-
-
-def test_maps_suit_the_rows(moons):
-    X, y = moons[:2]
-    tried = LocallyLinearSVCCV(search="grid", **SMALL).fit(X, y).cv_results_["param_feature_map"]
-    assert set(tried) == {None, "auto", "nystroem"}
-    sparse = LocallyLinearSVCCV(search="grid", **SMALL).fit(sp.csr_array(X), y)
-    assert set(sparse.cv_results_["param_feature_map"]) == {None}
-
-
-def test_accuracy_is_that_of_scikit_learn(moons):
-    weights = np.linspace(0.1, 1, len(moons[0]))
-    ours = LocallyLinearSVCCV(**SMALL).fit(*moons[:2], weights)
-    theirs = LocallyLinearSVCCV(scoring="accuracy", **SMALL).fit(*moons[:2], weights)
-    means = [model.cv_results_["mean_test_score"] for model in (ours, theirs)]
-    np.testing.assert_allclose(*means, rtol=1e-12)
-
-
 def test_any_scorer_will_do(moons):
+    """A scorer of scikit-learn is named; the best score is its."""
     by_area = LocallyLinearSVCCV(scoring="roc_auc", **SMALL).fit(*moons[:2])
     assert 0.95 < by_area.best_score_ <= 1
 
@@ -184,6 +108,7 @@ def test_relevance_is_a_candidate():
 
 
 def test_relevance_is_found_within_folds():
+    """Scales of features do not use the rows that they are evaluated on."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((400, 30)).astype(np.float32)
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
@@ -225,80 +150,10 @@ def test_scaled_features_are_explained_as_they_were_given():
 
 
 def test_sparse_rows_and_threads_give_the_same(moons):
+    """CSR rows choose alike, and threads change no bit."""
     X, y, X_test, _ = moons
     dense = LocallyLinearSVCCV(feature_maps=(None,), **SMALL).fit(X, y)
     sparse = LocallyLinearSVCCV(feature_maps=(None,), n_jobs=2, **SMALL).fit(sp.csr_array(X), y)
     assert sparse.best_params_ == dense.best_params_
     threads = LocallyLinearSVCCV(feature_maps=(None,), n_jobs=2, **SMALL).fit(X, y)
     assert np.array_equal(threads.decision_function(X_test), dense.decision_function(X_test))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"n_anchors": (0, 3)}, "n_anchors"),
-        ({"n_anchors": "many"}, "n_anchors"),
-        ({"Cs": ()}, "Cs must be a sequence"),
-        ({"Cs": (1.0, -1.0)}, "Cs"),
-        ({"feature_maps": "quadratic"}, "feature_maps must be one of"),
-        ({"feature_maps": ()}, "feature_maps must be a sequence"),
-        ({"cv": 1}, "cv"),
-        ({"search": "random"}, "search"),
-        ({"one_standard_error": 2}, "one_standard_error"),
-        ({"loss": "absolute"}, "loss"),
-    ],
-)
-def test_errors_name_the_argument(moons, arguments, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        LocallyLinearSVCCV(**arguments).fit(*moons[:2])
-
-
-def test_rows_of_one_each_cannot_be_cross_validated():
-    with pytest.raises(ValueError, match="at least two distinct rows"):
-        LocallyLinearSVCCV().fit([[0.0], [1.0]], [0, 1])
-
-
-def test_more_anchors_than_distinct_rows_are_as_many():
-    """Rows that differ in their label only cannot all be anchors; maps share what there is."""
-    X = np.repeat(np.random.default_rng(0).standard_normal((12, 2)), 2, axis=0)
-    y = np.tile([0, 1], 12)
-    with pytest.warns(UserWarning, match="distinct rows"):
-        model = LocallyLinearSVCCV([1, 24], search="grid", cv=2, random_state=0).fit(X, y)
-    assert len(model.anchors_) <= 12
-
-
-@pytest.mark.parametrize(
-    ("score", "lowest", "highest"),
-    [
-        (lambda C: C, 0.3, 3_000),
-        (lambda C: -abs(C - 300), 0.3, 3_000),
-        (lambda C: min(C, 3), 0.3, 30),
-        (lambda C: -C, 0.03, 30),
-        (lambda C: -abs(C - 3), 0.3, 30),
-    ],
-    ids=["always better", "300 is best", "a tie is no gain", "always worse", "3 is best"],
-)
-def test_costs_go_on_where_an_end_wins(monkeypatch, score, lowest, highest):
-    """By tens, up to the last; then the best is among what was tried."""
-
-    def evaluate(search, outcomes, *rest):
-        for outcome in outcomes:
-            outcome.scores, outcome.n_rows = np.full(3, float(score(outcome.setting.C))), 100
-
-    monkeypatch.setattr(selection, "MOST_COST", 3_000.0)
-    monkeypatch.setattr(selection, "LEAST_COST", 0.03)
-    monkeypatch.setattr(selection.Search, "_evaluate", evaluate)
-    search = object.__new__(selection.Search)
-    search._last, search.training = (), Training(1.0, "hinge")
-    settings = candidates.make_settings([1, 8], [4], ["auto"], [None], 1, [0.3, 3.0, 30.0])
-    outcomes = [Outcome(setting) for setting in settings]
-    evaluate(search, outcomes)
-    extended = search.extend_costs(outcomes)
-    costs = [outcome.setting.C for outcome in extended]
-    assert (min(costs), max(costs)) == (pytest.approx(lowest), pytest.approx(highest))
-    assert len({outcome.setting for outcome in extended}) == len(extended)
-
-
-def test_given_costs_are_all_there_are(moons):
-    model = LocallyLinearSVCCV(6, feature_maps=(None,), Cs=(0.03, 0.3), random_state=0)
-    assert set(model.fit(*moons[:2]).cv_results_["param_C"]) == {0.03, 0.3}

@@ -15,6 +15,7 @@ def labelled_rows():
 
 
 def test_scales_are_powers_of_relative_importance():
+    """Relative to the largest, with the given exponent."""
     X, y = labelled_rows()
     forest = RandomForestClassifier(20, random_state=0).fit(X, y, np.ones(len(y)))
     scaler = RelevanceScaler(
@@ -27,6 +28,7 @@ def test_scales_are_powers_of_relative_importance():
 
 @pytest.mark.parametrize("method", ["gradient", "trees"])
 def test_a_power_of_zero_changes_nothing(method):
+    """All scales are one."""
     X, y = labelled_rows()
     scaler = RelevanceScaler(0, method=method, kind="diagonal").fit(X, y)
     assert np.array_equal(scaler.transform(X), X)
@@ -63,6 +65,7 @@ def test_weights_are_repeated_rows():
 
 
 def test_sparse_rows_stay_sparse():
+    """CSR rows come out as CSR rows."""
     X, y = labelled_rows()
     scaler = RelevanceScaler(method="trees", n_estimators=10, random_state=0).fit(X, y)
     scaled = scaler.transform(sp.csr_array(X.astype(np.float32)))
@@ -72,6 +75,7 @@ def test_sparse_rows_stay_sparse():
 
 
 def test_names_pass_through():
+    """Features keep their names."""
     pandas = pytest.importorskip("pandas")
     X, y = labelled_rows()
     frame = pandas.DataFrame(X, columns=list("abcd"))
@@ -85,5 +89,6 @@ def test_names_pass_through():
     "given", [{"power": -1.0}, {"power": "large"}, {"method": "forest"}, {"kind": "both"}]
 )
 def test_errors_name_the_argument(given):
+    """A parameter that makes no sense is refused by its name."""
     with pytest.raises((ValueError, TypeError), match=next(iter(given))):
         RelevanceScaler(**given).fit(*labelled_rows())

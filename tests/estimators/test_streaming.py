@@ -15,14 +15,14 @@ from sklearn.exceptions import ConvergenceWarning
 from hyperlocal import LocallyLinearSVC, LocallyLinearSVR
 from hyperlocal.data.stream import StoredRows
 from hyperlocal.estimators.streaming import fit_to_stream
-from hyperlocal.model.local_model import ChainSettings
+from hyperlocal.model.chain_settings import ChainSettings
 from hyperlocal.papers import LocalCodingSVC
 from hyperlocal.solvers.training import Training
 
 
-def as_given(settings, training, *others, **options):
+def as_given(settings, call, **options):
     """Nothing is chosen."""
-    return settings, training
+    return settings, call.training
 
 
 def make_data(n_classes=2, n_rows=1_500, dtype=np.float64):

@@ -29,8 +29,8 @@ def as_floats(array):
 class Compiled:
     """A model in C, compiled with every warning as an error."""
 
-    def __init__(self, model, folder, dtype="float32"):
-        self.header = to_c(model, dtype=dtype)
+    def __init__(self, model, folder, dtype="float32", **options):
+        self.header = to_c(model, dtype=dtype, **options)
         self.explains = "float model_contributions(" in self.header
         (folder / "model.h").write_text(self.header)
         predicts = "int model_predict(" in self.header

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.decomposition import PCA
+from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -82,7 +83,7 @@ def test_saved_models_need_no_foreign_trust(estimator):
 
 
 def test_pipelines_with_selected_columns():
-    """A ColumnTransformer with selectors, imputers and encoders needs no other trust."""
+    """Selectors of columns and of features, imputers and encoders need no other trust."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"a": rng.normal(size=60), "kind": rng.choice(["x", "y"], 60)})
     numbers = make_pipeline(SimpleImputer(), StandardScaler())
@@ -90,6 +91,7 @@ def test_pipelines_with_selected_columns():
         (numbers, make_column_selector(dtype_include="number")),
         (OneHotEncoder(handle_unknown="ignore"), ["kind"]),
     )
-    model = make_pipeline(encode, LocallyLinearSVC(**SEEDED)).fit(table, table["a"] > 0)
+    chosen = SelectKBest(f_classif, k=2)
+    model = make_pipeline(encode, chosen, LocallyLinearSVC(**SEEDED)).fit(table, table["a"] > 0)
     back = skops.io.loads(skops.io.dumps(model), trusted=TRUSTED_TYPES)
     np.testing.assert_array_equal(back.predict(table), model.predict(table))

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.preprocessing import StandardScaler
 
 from hyperlocal.maps.base import FeatureMap
 from hyperlocal.maps.named import FEATURE_MAPS, check_feature_map
 from maps.fitting import named, positive_rows, read_rows
-from reference.problems import stored
+from reference.problems import make_rows, stored
 
 
 def test_automatic_map():
@@ -36,3 +37,13 @@ def test_what_is_no_map_is_refused():
     with pytest.raises(TypeError, match=r"feature_map must be one of .* or a transformer"):
         check_feature_map(3)
     check_feature_map(StandardScaler())
+
+
+def test_nystroem_map_uses_the_scale_of_the_rows():
+    """Nyström's γ is one over features times variance, also for sparse rows."""
+    X = make_rows(n_rows=60)
+    for rows in (X, sp.csr_array(X)):
+        feature_map = named("nystroem", rows)
+        assert feature_map.transformer.gamma == pytest.approx(1 / (5 * X.var()))
+        assert feature_map.n_features_out == 60
+    assert np.isfinite(named("nystroem", np.ones((4, 2))).transformer.gamma)

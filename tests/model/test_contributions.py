@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
+from hyperlocal import LocallyLinearSVC
 from hyperlocal.model.background import Background
 from hyperlocal.model.contributions import model_paths, path_contributions
 from hyperlocal.model.expansion import linear_expansion
@@ -25,6 +26,28 @@ def test_blocks_change_nothing(name, n_threads):
     np.testing.assert_allclose(whole.values, parts.values, atol=1e-12)
     total = whole.references + whole.values.sum(axis=2) + whole.remainders
     np.testing.assert_allclose(total, whole.scores, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("seed", range(6))
+def test_random_models_and_backgrounds_add_up(seed, dtype):
+    """To 1e-10 in double and 1e-4 in single precision; a row on its only reference adds nothing."""
+    rng = np.random.default_rng(seed)
+    X = (rng.normal(size=(120, 4)) * rng.uniform(0.5, 2, 4) + rng.normal(size=4)).astype(dtype)
+    y = (X[:, 0] * X[:, 1] > 0).astype(int) + (X[:, 2] > 0) * (seed % 2)
+    model = LocallyLinearSVC(
+        8, n_neighbors=int(rng.integers(1, 9)), beta=10.0 ** rng.uniform(-3, 3), C=1.0,
+        feature_map=[None, "quadratic"][seed // 3], normalize=bool(seed % 2), random_state=seed,
+    ).fit(X, y)  # fmt: skip
+    found = model.explain(X[:20], background=X[100 : 101 + seed])
+    total = found.references + found.contributions.sum(axis=2) + found.remainders
+    scores = model.decision_function(X[:20]).reshape(20, -1)
+    size = np.abs(found.contributions).sum(axis=2).max() + np.abs(scores).max()
+    limit = 1e-10 if dtype is np.float64 else 1e-4
+    np.testing.assert_allclose(total, scores, atol=limit * size)
+    itself = model.explain(X[:1], background=X[:1])
+    assert np.abs(itself.contributions).max() == 0
+    assert np.abs(itself.remainders).max() < limit * size
 
 
 def test_groups_are_summed():

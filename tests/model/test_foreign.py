@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier, SGDOneClassSVM
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, OneClassSVM
 
@@ -14,6 +14,7 @@ from hyperlocal.runtime.threads import Workers
 BINARY = [
     SVC(), SVC(kernel="poly", gamma="auto"), SVC(kernel="linear"), SVC(kernel="sigmoid", gamma=0.1),
     NuSVC(), LinearSVC(), LogisticRegression(), OneClassSVM(gamma=0.3),
+    SGDClassifier(random_state=0), SGDOneClassSVM(random_state=0),
 ]  # fmt: skip
 
 

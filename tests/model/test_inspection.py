@@ -16,6 +16,7 @@ from hyperlocal.model import (
     anchor_weights,
     explain,
     mean_contributions,
+    mean_interactions,
     support_fraction_bound,
 )
 from hyperlocal.model.inspection import split_pipeline
@@ -141,3 +142,28 @@ def test_the_bound_of_others():
         support_fraction_bound(local)
     with pytest.raises(ValueError, match="both X and y"):
         support_fraction_bound(local, X)
+
+
+@pytest.mark.parametrize("n_features", [5, 90])
+def test_interactions_are_second_derivatives(n_features):
+    """One quadratic model that is not normalized: second differences of its score."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, n_features))
+    y = X[:, 0] * X[:, 1] + X[:, 2] > 0
+    options = {"feature_map": "auto", "normalize": False, "C": 1.0, "random_state": 0}
+    model = LocallyLinearSVC(1, n_neighbors=1, **options).fit(X, y)
+    found = mean_interactions(model, X)
+    score, step = model.decision_function, np.eye(n_features)
+    mixed = score([step[0] + step[1], step[0], step[1], 0 * step[0]]) @ [1, -1, -1, 1]
+    sizes = X.std(axis=0)
+    np.testing.assert_allclose(found.values[0, 1], abs(mixed) * sizes[0] * sizes[1])
+    square = score([step[0], -step[0], 0 * step[0]]) @ [1, 1, -2]
+    np.testing.assert_allclose(found.values[0, 0], 0.5 * abs(square) * sizes[0] ** 2)
+
+
+def test_interactions_need_products():
+    """Linear local models have none, and say so."""
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    model = LocallyLinearSVC(1, n_neighbors=1, feature_map=None, C=1.0).fit(X, X[:, 0] > 0)
+    with pytest.raises(ValueError, match="quadratic"):
+        mean_interactions(model, X)

@@ -12,7 +12,7 @@ from hyperlocal.gates.code_on import CodeOn
 from hyperlocal.gates.gate import Gate
 from hyperlocal.maps.base import FeatureMap
 from hyperlocal.model import LocalModel
-from hyperlocal.model.local_model import Bias, ChainSettings, linear_model
+from hyperlocal.model.local_model import Bias, linear_model
 
 N_ANCHORS, N_COLUMNS, N_FEATURES = 6, 3, 5
 
@@ -142,24 +142,3 @@ def test_the_plain_form_has_all_parts():
         np.testing.assert_array_equal(step.parts[name], getattr(model, name))
     assert step.parts["gate"].parts["anchors"] is model.gate.anchors
     assert step.parts["map_steps"] == step.parts["code_steps"] == []
-
-
-def test_settings_make_a_model_without_weights(workers):
-    """Anchors, gate and map are fitted; weights are to be found."""
-    data = labelled_rows()
-    settings = ChainSettings(n_anchors=4, n_neighbors=2, feature_map=None, intercept_scaling=2.0)
-    settings.check()
-    chain = settings.fit(data, np.random.default_rng(0), workers)
-    assert (chain.n_anchors, chain.gate.n_neighbors, chain.bias.value) == (4, 2, 2.0)
-    assert chain.weights.size == 0
-    relifted = replace(settings, normalize=False, intercept_scaling=3.0).relifted(chain)
-    assert relifted.gate is chain.gate
-    assert (relifted.normalize, relifted.bias.value) == (False, 3.0)
-
-
-def test_settings_are_checked():
-    """A bias that is zero leaves nothing of local models that are biases."""
-    with pytest.raises(ValueError, match="intercept_scaling must be positive"):
-        ChainSettings(feature_map="bias_only", intercept_scaling=0.0).check()
-    with pytest.raises(ValueError, match="n_neighbors"):
-        ChainSettings(n_neighbors=0).check()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hyperlocal.data.labelled import LabelledRows
-from hyperlocal.model.local_model import ChainSettings
+from hyperlocal.model.chain_settings import ChainSettings
 from hyperlocal.model.target_scale import TargetScale
 from hyperlocal.runtime.threads import Workers
 

@@ -3,11 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_breast_cancer
 from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.kernel_approximation import Nystroem
-from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
+from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier, SGDOneClassSVM
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -15,7 +17,7 @@ from sklearn.preprocessing import Normalizer, OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, OneClassSVM
 
 from estimators.data import make_data
-from hyperlocal import LocallyLinearSVC, explain
+from hyperlocal import LocallyLinearSVC, NeighborhoodSVC, SecondLookSVC, explain
 from hyperlocal.preprocessing import MEGM, RelevanceScaler, TableEncoder
 
 LAST = [
@@ -150,3 +152,24 @@ def test_searches_and_others():
     check_sums(explain(search, X[:3]))
     with pytest.raises(TypeError, match="GaussianNB cannot be explained exactly"):
         explain(GaussianNB().fit(X, y), X)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        NeighborhoodSVC(15), SecondLookSVC(low_margin=0.3, random_state=0), OneClassSVM(),
+        SGDOneClassSVM(random_state=0), NuSVC(), SGDClassifier(random_state=0),
+        make_pipeline(Nystroem(n_components=20, random_state=0), LinearSVC()),
+    ],
+    ids=lambda model: type(model).__name__,
+)  # fmt: skip
+def test_every_kind_of_model_behind_a_scaler(model):
+    """Contributions of the columns of the table add up to the pipeline's decision function."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    pipeline = make_pipeline(StandardScaler(), clone(model)).fit(X, y)
+    found = explain(pipeline, X[:6])
+    total = found.references + found.contributions.sum(axis=2) + found.remainders
+    np.testing.assert_allclose(total[:, 0], pipeline.decision_function(X[:6]), atol=1e-8)
+    assert found.feature_names[0] == "mean radius"
+    assert found.values[0, 0] == X.iloc[0, 0]
+    assert [one.prediction for one in found] == pipeline.predict(X[:6]).tolist()

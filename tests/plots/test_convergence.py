@@ -1,5 +1,6 @@
 """Tests of hyperlocal.plots.convergence."""
 
+import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 
@@ -34,4 +35,7 @@ def test_convergence_without_a_gap():
 
 def test_convergence_of_learned_anchors():
     """Their history has a column more, which is left out."""
-    assert ConvergenceDisplay.from_estimator(moving().fit(*make_data())).gap_line_ is not None
+    model = moving().fit(*make_data())
+    display = ConvergenceDisplay.from_estimator(model)
+    np.testing.assert_array_equal(display.gaps, [entry[2] for entry in model.history_])
+    assert len(display.gap_line_.get_xdata()) == np.isfinite(display.gaps).sum()

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from hyperlocal import LocallyLinearSVC
-from hyperlocal.selection.automatic import DEFAULT_COST, row_criteria
+from hyperlocal.selection.automatic import DEFAULT_COST
 
 
 def noisy_line(n_rows=600, flipped=0.25, seed=0):
@@ -35,7 +35,7 @@ def checkerboard(n_rows=1_000, n_fields=4, seed=0):
 def test_models_are_as_rich_as_the_data_need(seed):
     """Noise about a line gets one model, two quadrants one with products, fields levels."""
     line, product, fields = (
-        automatic().fit(*data).chosen_
+        automatic(relevance=None).fit(*data).chosen_
         for data in (noisy_line(seed=seed), clean_curve(seed=seed), checkerboard(seed=seed))
     )
     assert line["n_anchors"] == 1
@@ -44,15 +44,33 @@ def test_models_are_as_rich_as_the_data_need(seed):
 
 
 def test_noise_gets_a_smaller_cost():
-    """C is smaller for noisy labels than for clean ones of the same rows (1 … 300, and 300)."""
-    X, y = clean_curve(n_classes=3)
-    noisy = np.where(np.random.default_rng(0).random(len(y)) < 0.3, (y + 1) % 3, y)
+    """C is smaller for labels of which a third is flipped than for clean ones."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 5))
+    y = X[:, 0] * X[:, 1] > 0
+    noisy = y ^ (rng.random(600) < 0.3)
 
     def median_cost(labels):
-        models = [LocallyLinearSVC(8, random_state=seed).fit(X, labels) for seed in range(5)]
+        models = [
+            LocallyLinearSVC(8, relevance=None, random_state=seed).fit(X, labels)
+            for seed in range(5)
+        ]
         return np.median([model.C_ for model in models])
 
     assert median_cost(noisy) < median_cost(y)
+
+
+def test_relevant_features_are_found_where_a_linear_model_is_chosen():
+    """One feature of ten matters: scaled, errors beyond the noise are fewer for each of five seeds.
+
+    Means over 6,000 rows: accuracy 0.70 to 0.73 without scales, 0.71 to 0.75 with them.
+    """
+    for seed in range(5):
+        train, test = noisy_line(seed=seed), noisy_line(6_000, seed=100 + seed)
+        plain, scaled = (
+            automatic(relevance=relevance).fit(*train).score(*test) for relevance in (None, "auto")
+        )
+        assert scaled > plain
 
 
 @pytest.mark.parametrize("data", [noisy_line(), clean_curve(), checkerboard(500)])
@@ -62,7 +80,7 @@ def test_the_choice_is_a_model_of_its_own(data):
     chosen = automatic().fit(X, y)
     given = LocallyLinearSVC(**chosen.chosen_, random_state=0).fit(X, y)
     np.testing.assert_array_equal(chosen.decision_function(X), given.decision_function(X))
-    assert given.chosen_ == chosen.chosen_
+    np.testing.assert_equal(given.chosen_, chosen.chosen_)
 
 
 @pytest.mark.parametrize("options", [{"multi_class": "crammer_singer"}, {"loss": "hinge"}], ids=str)
@@ -154,12 +172,3 @@ def test_threads_do_not_change_the_choice():
     X, y = clean_curve(500, 3)
     scores = [automatic(n_jobs=n).fit(X, y).decision_function(X) for n in (1, 2)]
     np.testing.assert_array_equal(*scores)
-
-
-def test_the_criterion_does_not_depend_on_the_scale():
-    """Scores are scaled before their log loss is taken."""
-    rng = np.random.default_rng(0)
-    scores, target = rng.normal(size=(50, 3)), rng.integers(3, size=50)
-    values = [row_criteria(factor * scores, target, np.ones(50)) for factor in (1e-3, 1.0, 1e3)]
-    np.testing.assert_allclose(values[0], values[1], rtol=1e-4)
-    np.testing.assert_allclose(values[2], values[1], rtol=1e-4)

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.data.labelled import LabelledRows
+from hyperlocal.model.chain_settings import ChainSettings
 from hyperlocal.model.gradients import gradient_products, score_gradients
-from hyperlocal.model.local_model import ChainSettings
 from hyperlocal.selection.relevance import learn_relevance, scales_of
 from hyperlocal.solvers.training import Training
 
@@ -65,8 +65,8 @@ def test_irrelevant_features_become_small(workers):
     errors = [
         (model.fit(X[:400], y[:400]).predict(X[400:]) != y[400:]).mean()
         for model in (
-            LocallyLinearSVC(C=10.0, random_state=0),
-            LocallyLinearSVC(C=10.0, relevance="auto", random_state=0),
+            LocallyLinearSVC(relevance=None, random_state=0),
+            LocallyLinearSVC(random_state=0),
         )
     ]
     assert errors[1] < 0.5 * errors[0]
@@ -114,3 +114,22 @@ def test_every_storage(dtype, convert, workers):
 def test_too_few_rows_stay_as_given(workers):
     """Nothing is decided on a handful of rows."""
     assert learned(*few_of_many(12), workers).before is None
+
+
+def test_a_given_C_leaves_features_as_they_are():
+    """Nothing is chosen where C is a number, unless relevance is asked for."""
+    X, y = few_of_many(300)
+    assert LocallyLinearSVC(C=10.0, random_state=0).fit(X, y).relevance_ is None
+    assert LocallyLinearSVC(C=10.0, relevance="gradient").fit(X, y).relevance_ is not None
+
+
+@pytest.mark.parametrize(
+    ("relevance", "message"),
+    [("none", "relevance must be"), (np.ones(3), "relevance has the shape"),
+     ([1.0, np.nan, 1.0, 1.0], "finite")],
+)  # fmt: skip
+def test_scales_that_make_no_sense(relevance, message):
+    """Errors name the argument and what is wrong with it."""
+    X, y = few_of_many(60, 4)
+    with pytest.raises(ValueError, match=message):
+        LocallyLinearSVC(C=1.0, relevance=relevance).fit(X, y)

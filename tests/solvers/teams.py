@@ -6,7 +6,7 @@ from sklearn.datasets import make_classification
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.data.checks import check_labelled_rows
 from hyperlocal.data.labelled import part_of
-from hyperlocal.model.local_model import ChainSettings
+from hyperlocal.model.chain_settings import ChainSettings
 from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers.member import LocalTeam, Member
 from hyperlocal.solvers.partitioning import assign_rows, group_anchors, shared_rows

@@ -5,13 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hyperlocal.model.losses import SMOOTH_LOSSES
+from hyperlocal.model.losses import LOSSES, SMOOTH_LOSSES, loss_values
+from hyperlocal.model.residuals import ResidualLoss
 from hyperlocal.solvers import dual, newton
 from reference.problems import (
     DTYPES,
-    every_map,
-    every_storage,
-    full_matrix,
     make_lifted,
     make_problem,
     make_rows,
@@ -21,9 +19,12 @@ from reference.problems import (
 every_smooth_loss = pytest.mark.parametrize("loss", SMOOTH_LOSSES)
 
 
-def start(problem, tol=1e-6):
+every_way = pytest.mark.parametrize("by_products", [False, True], ids=["written", "products"])
+
+
+def start(problem, tol=1e-6, by_products=None):
     shape = (problem.lifted.n_rows, problem.n_columns)
-    return newton.NewtonDescent(problem, tol, np.zeros(shape))
+    return newton.NewtonDescent(problem, tol, np.zeros(shape), by_products)
 
 
 def hard_problem(dtype="float64", **options):
@@ -31,39 +32,6 @@ def hard_problem(dtype="float64", **options):
     X = make_rows(dtype, "dense", 200, 8)
     X[:, 4:] = X[:, :4] + X.dtype.type(0.03) * X[:, 4:]
     return make_problem(one_anchor(X), C=3000.0, **options)
-
-
-@every_storage
-@every_map
-@pytest.mark.parametrize("n_rows", [10, 90])
-def test_rows_are_written_out(dtype, storage, quadratic, n_rows):
-    """As the reference writes them; of few rows, only their products are the same."""
-    X = make_rows(dtype, storage, n_rows, 4)
-    lifted = make_lifted(X, quadratic=quadratic)
-    expected = full_matrix(lifted, X, quadratic).reshape(n_rows, -1)
-    rows = newton.written_out(lifted)
-    assert rows.dtype == np.float64
-    if n_rows == 10:
-        assert rows.shape == (10, 10)
-        rows, expected = rows @ rows.T, expected @ expected.T
-    np.testing.assert_allclose(rows, expected, rtol=1e-4, atol=1e-5)
-
-
-@given(st.integers(1, 12), st.integers(1, 12), st.integers(1, 3), st.integers(0, 100))
-def test_rows_of_products(n_rows, width, times, seed):
-    """Products, all that the objective sees of rows, stay, even where rows are equal."""
-    rows = np.random.default_rng(seed).standard_normal((n_rows, width)).repeat(times, axis=0)
-    found = newton._rows_of(rows @ rows.T)
-    np.testing.assert_allclose(found @ found.T, rows @ rows.T, atol=1e-6 * (rows**2).sum())
-
-
-@given(st.integers(0, 12), st.integers(1, 12), st.floats(0.1, 1e3), st.integers(0, 99))
-def test_systems_of_either_side(n_rows, width, scale, seed):
-    """A matrix of the rows or one of the features: the same solution."""
-    rng = np.random.default_rng(seed)
-    rows, right = scale * rng.normal(size=(n_rows, width)), rng.normal(size=width)
-    expected = np.linalg.solve(np.eye(width) + rows.T @ rows, right)
-    np.testing.assert_allclose(newton._solved(rows, right), expected, rtol=1e-6, atol=1e-8)
 
 
 @every_smooth_loss
@@ -81,7 +49,8 @@ def test_gradients(loss, n_columns):
             values = []
             for sign in (1, -1):
                 weights = at + sign * size * direction
-                column._move_to(weights, column.labels * (column.rows @ weights))
+                margins = column.labels * column.rows.scores(weights)
+                column._move_to(weights, margins, column.expansion)
                 values.append(column.objective)
             slopes.append((values[0] - values[1]) / (2 * size))
         np.testing.assert_allclose(gradient, slopes, rtol=1e-5, atol=1e-5)
@@ -99,6 +68,50 @@ def test_every_step_lowers_the_objective(loss, seed, C):
         objectives.append(descent.objective)
     assert (np.diff(objectives) <= 1e-12 * objectives[0]).all()
     assert descent.gap <= 1e-6 * descent.objective
+
+
+@every_way
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_way_ends_at_the_optimum(loss, dtype, by_products):
+    """Also of losses with corners: no gap is left, and the objective is that of the weights."""
+    lifted = make_lifted(make_rows(dtype, n_rows=120), offset=1.0)
+    problem = make_problem(lifted, loss=loss, C=3.0, weighted=True)
+    tol = 1e-4
+    descent = start(problem, tol, by_products)
+    for _ in range(100):
+        descent.run_epoch()
+    assert descent.converged
+    assert descent.gap <= tol * descent.objective
+    best = dual.solve(problem, tol=tol, max_iter=5000, rng=np.random.default_rng(0)).objective
+    assert descent.objective == pytest.approx(best, rel=3 * tol)
+    assert problem.objective(descent.weights()) == pytest.approx(descent.objective, rel=1e-4)
+
+
+@given(st.sampled_from(["hinge", ResidualLoss(0.3, 0, -1, 1), ResidualLoss(0, 0, -0.2, 0.8)]),
+       st.floats(0.1, 1e4), st.integers(0, 99))  # fmt: skip
+def test_smoothed_losses(loss, steepness, seed):
+    """They lie below the loss by no more than the smoothing, and have its variables as slopes."""
+    rng = np.random.default_rng(seed)
+    margins, centers = rng.normal(0, 2, 50), rng.uniform(0, 0.8, 50)
+    smoothed = newton.SmoothedLoss(loss, centers, steepness)
+    exact, values = loss_values(loss, margins), smoothed.values(margins)
+    assert (values <= exact + 1e-9).all()
+    assert (exact - values <= 2 / steepness + 1e-9).all()
+    assert (smoothed.excess(margins) >= -1e-9).all()
+    size = 1e-6 / steepness
+    slopes = (smoothed.values(margins - size) - smoothed.values(margins + size)) / (2 * size)
+    np.testing.assert_allclose(smoothed.pulls(margins), slopes, atol=2e-3)
+
+
+def test_corners_take_fewer_epochs_too():
+    """The hinge at a large C: variables of smoothed losses end what epochs do not."""
+    problem = hard_problem(loss="hinge")
+    options = {"tol": 1e-3, "max_iter": 2000}
+    quick = dual.solve(problem, rng=np.random.default_rng(0), newton_after=20, **options)
+    slow = dual.solve(problem, rng=np.random.default_rng(0), newton_after=np.inf, **options)
+    assert quick.converged
+    assert quick.n_iter < 200 < slow.n_iter
 
 
 @every_smooth_loss
@@ -164,14 +177,16 @@ def test_the_objective_falls_with_max_iter(loss, dtype, n_rows, newton_after):
         assert result.objective - result.duality_gap <= objectives.min() * (1 + precision)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [{"loss": "hinge"}, {"crammer_singer": True}, {"n_rows": 1500, "n_features": 12_000}],
-    ids=str,
-)
-def test_some_problems_are_left_to_epochs(options):
-    """Losses with corners, joint margins, and too many numbers."""
-    assert newton.epochs_worth_it(make_problem(**options)) == np.inf
+def test_joint_margins_are_left_to_epochs():
+    """Crammer–Singer's columns are not separate problems."""
+    assert newton.epochs_worth_it(make_problem(crammer_singer=True)) == np.inf
+
+
+def test_steps_by_products_and_of_corners_wait_longer():
+    """Rows that are too many to be written out, and losses that are solved several times."""
+    large = {"n_rows": 1500, "n_features": 12_000}
+    easy, by_products = (newton.epochs_worth_it(make_problem(**one)) for one in ({}, large))
+    assert easy < by_products < newton.epochs_worth_it(make_problem(**large, loss="hinge")) < np.inf
 
 
 def test_wider_rows_wait_longer():

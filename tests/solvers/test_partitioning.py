@@ -19,6 +19,7 @@ def coded_blobs(seed, n_blobs=6, per_blob=4):
 
 
 def test_shared_rows_is_what_its_formula_says():
+    """Products of the weights of each two anchors, summed over rows."""
     codes, n_anchors = coded_blobs(0)
     gate = np.zeros((len(codes.anchors), n_anchors))
     np.put_along_axis(gate, codes.anchors.astype(np.int64), codes.weights, axis=1)
@@ -30,6 +31,7 @@ def test_shared_rows_is_what_its_formula_says():
 @settings(deadline=None, max_examples=40)
 @given(st.integers(1, 30), st.integers(1, 12), st.integers(0, 10_000), st.booleans())
 def test_groups_divide_all_rows_evenly(n_anchors, n_groups, seed, sparse):
+    """Every row has a group, and groups are of similar mass."""
     rng = np.random.default_rng(seed)
     shared = rng.random((n_anchors, n_anchors)) * (rng.random((n_anchors, n_anchors)) < 0.3)
     shared = shared + shared.T
@@ -44,6 +46,7 @@ def test_groups_divide_all_rows_evenly(n_anchors, n_groups, seed, sparse):
 
 
 def test_natural_groups_are_found():
+    """Anchors that share rows come into one group."""
     codes, n_anchors = coded_blobs(1)
     mass = np.bincount(codes.anchors[:, 0], minlength=n_anchors).astype(float)
     shared = shared_rows(codes, n_anchors)
@@ -54,6 +57,7 @@ def test_natural_groups_are_found():
 
 @pytest.mark.parametrize("n_groups", [1, 2, 7])
 def test_rows_of_a_divided_anchor_are_drawn_by_lot(n_groups):
+    """An anchor in two groups gives each its share of rows."""
     shares = np.full((1, n_groups), 1 / n_groups)
     groups = assign_rows(np.zeros(7000, int), shares, np.random.default_rng(0))
     counts = np.bincount(groups, minlength=n_groups)

@@ -67,22 +67,16 @@ def test_dual_equals_the_quadratic_program(loss, C):
     assert 0 <= found.duality_gap <= 1e-9 * found.objective
 
 
-@pytest.mark.parametrize("loss", ["squared", "squared_epsilon_insensitive", "huber"])
+@every_regression
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_newton_equals_dual(loss, dtype):
     """Newton's steps end at the optimum of dual descent, from which epochs can continue."""
     problem = make_regression(loss=loss, C=3.0, weighted=True, dtype=dtype, n_rows=80)
-    tol = 1e-8 if dtype == "float64" else 1e-5
+    tol = 1e-5 if dtype == "float32" else 1e-8 if problem.is_smooth else 1e-6
     slow, fast = (solved(problem, tol, newton_after=after) for after in (np.inf, 2))
     assert fast.converged
     assert fast.objective == pytest.approx(slow.objective, rel=2 * tol)
     assert newton.epochs_worth_it(problem) < np.inf
-
-
-@pytest.mark.parametrize("loss", ["epsilon_insensitive", "quantile"])
-def test_newton_is_for_smooth_losses(loss):
-    """Others have no second derivative to step by."""
-    assert newton.epochs_worth_it(make_regression(loss=loss)) == np.inf
 
 
 @every_regression

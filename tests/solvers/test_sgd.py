@@ -61,6 +61,21 @@ def test_epochs_equal_the_reference(dtype, storage, quadratic, loss, crammer_sin
     np.testing.assert_allclose(average, expected[1], **CLOSE[dtype])
 
 
+@every_storage
+@pytest.mark.parametrize("decay_bias", [False, True])
+def test_long_epochs_equal_the_reference(dtype, storage, decay_bias):
+    """Also where weights decay to nothing at first, and early iterates leave the average."""
+    problem, Z = make_written_out(dtype, storage, False, normalize=True, n_rows=50, n_features=4)
+    weights, average = (problem.lifted.zero_weights(3) for _ in range(2))
+    order = np.random.default_rng(0).integers(50, size=2000)
+    schedule = (0.2, 3.0, 4, decay_bias)
+    given = (problem.target, problem.costs, problem.loss, False, weights.copy(), average.copy())
+    expected = reference.epoch(Z, *given, 0, *schedule, order)
+    sgd_core(problem).epoch(weights, average, 0, sgd_schedule(*schedule), order, 0, 3)
+    np.testing.assert_allclose(weights, expected[0], **CLOSE[dtype])
+    np.testing.assert_allclose(average, expected[1], **CLOSE[dtype])
+
+
 def test_no_average_is_needed():
     """Without an average the weights take the same steps."""
     problem = make_problem()

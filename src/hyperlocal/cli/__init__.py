@@ -12,9 +12,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
 
+from ..datasets.tables import close_to
 from ..runtime.versions import package_version
 from . import compare, explain, export, fit, info, predict, score
 from .options import Command, UsageError
@@ -82,7 +85,7 @@ def build_parser(
     program: str, description: str, commands: Mapping[str, Command]
 ) -> argparse.ArgumentParser:
     """Return the parser of all subcommands."""
-    parser = argparse.ArgumentParser(prog=program, description=description)
+    parser = _Parser(prog=program, description=description)
     parser.add_argument(
         "--version", action="version", version=f"hyperlocal {package_version('hyperlocal')}"
     )
@@ -91,7 +94,23 @@ def build_parser(
     for name, command in commands.items():
         subparser = subparsers.add_parser(name, help=command.help, description=command.help)
         command.add_arguments(subparser)
+        parser.known += [name, *re.findall(r"--\w[\w-]*", subparser.format_usage())]
     return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors suggest the option or command that was meant."""
+
+    def __init__(self, **options: Any):
+        super().__init__(**options)
+        self.known: list[str] = []  #: options and commands of all subcommands
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with the message, and with a suggestion."""
+        pattern = r"unrecognized arguments: (--\w[\w-]*)|invalid choice: '([\w-]+)'"
+        found = re.search(pattern, message)
+        word = "" if found is None else found[1] or found[2]
+        super().error(message + close_to(word, self.known))
 
 
 def _add_completion(parser: argparse.ArgumentParser) -> None:

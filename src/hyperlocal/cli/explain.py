@@ -56,8 +56,13 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json([_as_dict(number, one) for number, one in explanations.items()])
     else:
-        print("\n\n".join(f"row {number}, {one}" for number, one in explanations.items()))
+        print("\n\n".join(f"{_number(number, one)}{one}" for number, one in explanations.items()))
     return 0
+
+
+def _number(number: int, row: RowExplanation) -> str:
+    """What stands before a row: its number, and then its place in the file if it has one."""
+    return f"row {number}, " if row.place else f"row {number}: "
 
 
 def _as_dict(number: int, row: RowExplanation) -> dict[str, Any]:

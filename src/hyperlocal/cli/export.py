@@ -53,6 +53,8 @@ def _run(arguments: argparse.Namespace) -> int:
     form = arguments.to
     dtype = _dtype(form, arguments.dtype)
     path = Path(arguments.output or Path(arguments.model).with_suffix(SUFFIXES[form]))
+    if form == "numpy" and path.suffix != SUFFIXES[form]:
+        path = path.with_name(path.name + SUFFIXES[form])  # numpy would add it
     check_folder("--output", str(path.parent))
     stored = load(arguments.model)
     _write(_after_encoding(stored), form, dtype, path)

@@ -186,7 +186,7 @@ def _task(arguments: argparse.Namespace) -> Task:
         method,
         make_pipeline(encoder, model),
         replace(about, task=target.task, positive=None if positive is None else str(positive)),
-        target.summary,
+        target.summary(rows.target),
         _fitting(arguments, target.task, encoder, model, X, y),
     )
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..datasets.text import is_number
 from .model_file import StoredModel, load
 from .options import (
     Command,
@@ -113,15 +114,7 @@ def harmless(label: Any) -> Any:
     ["'=1+1", 'yes', '+', '-1.5', -2]
     """
     is_formula = isinstance(label, str) and len(label) > 1 and label[0] in "=+-@\t\r"
-    return f"'{label}" if is_formula and not _is_number(label) else label
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return f"'{label}" if is_formula and not is_number(label) else label
 
 
 @contextmanager

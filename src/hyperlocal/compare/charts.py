@@ -129,9 +129,9 @@ def _point(
 def _place_labels(
     points: Sequence[tuple[float, float]], top: float, bottom: float
 ) -> list[tuple[float, float]]:
-    """A place for the number of each point, above or below it, where no other number stands."""
+    """A place for the number of each point, above or below it, free of other numbers and points."""
     placed: list[tuple[float, float]] = []
-    step = 2 * LABEL_RADIUS + 1
+    step, near = 2 * LABEL_RADIUS + 1, LABEL_RADIUS + 5
     for x, y in points:
         levels = (y + sign * (LABEL_RADIUS + 7 + k * step) for k in range(20) for sign in (-1, 1))
         free = (
@@ -139,6 +139,7 @@ def _place_labels(
             for level in levels
             if top <= level <= bottom
             and all((x - u) ** 2 + (level - v) ** 2 >= step**2 for u, v in placed)
+            and all((x - u) ** 2 + (level - v) ** 2 >= near**2 for u, v in points)
         )
         placed.append((x, next(free, y)))
     return placed

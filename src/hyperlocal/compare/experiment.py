@@ -40,6 +40,8 @@ class Experiment:
         Of two classes, the one that precision and recall are of.
     task : {"classification", "regression"}
         Whether ``y`` are classes or values.
+    target : str or None
+        Name of the column that is predicted.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Experiment:
     notes: tuple[str, ...] = ()
     positive: Any = None
     task: str = CLASSIFICATION
+    target: str | None = None
 
     @property
     def is_regression(self) -> bool:
@@ -81,7 +84,7 @@ class Experiment:
         return (
             f"{self.name}: {self.X_train.shape[0]:,} training and {self.X_test.shape[0]:,} test "
             f"rows, {columns}{n_features:,} {kind}features, "
-            f"{Target(self.y_train, self.task).summary}"
+            f"{Target(self.y_train, self.task).summary(self.target)}"
         )
 
 
@@ -143,6 +146,7 @@ def prepare(
         (*notes, *getattr(fitted, "notes_", ())),
         positive_class(y_train, positive) if target.task == CLASSIFICATION else None,
         target.task,
+        data.target,
     )
 
 

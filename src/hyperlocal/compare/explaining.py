@@ -46,12 +46,15 @@ class RowExplanation:
         The columns, largest contributions to the deciding score first.
     changes : list of (str, float)
         The largest changes that lead to the other side of the boundary, in the units of the file.
+    flags : frozenset of str
+        Features that are 0 or 1: changes of these are written in per cent of the way.
     """
 
     place: str
     explanation: Any
     parts: list[Part]
     changes: list[tuple[str, float]]
+    flags: frozenset[str] = frozenset()
 
     @property
     def score(self) -> float:
@@ -87,7 +90,10 @@ class RowExplanation:
         point = self.explanation.boundary
         if point is None or not point.found:
             return ""
-        changes = ", ".join(f"{name} {change:+.3g}" for name, change in self.changes)
+        changes = ", ".join(
+            f"{name} {100 * change:+.2g} %" if name in self.flags else f"{name} {change:+.3g}"
+            for name, change in self.changes
+        )
         return f"predicted {point.prediction} after the changes {changes}"
 
     def __str__(self) -> str:
@@ -96,7 +102,8 @@ class RowExplanation:
         pairs = [*self.largest(COLUMNS_SHOWN), *self.constants, (total, self.score)]
         names, figures = [name for name, _ in pairs], signed([value for _, value in pairs])
         width, digits = max(map(len, names)), max(map(len, figures))
-        lines = [f"{self.place}: predicted {self.prediction}; {what}:"]
+        place = f"{self.place}: " if self.place else ""
+        lines = [f"{place}predicted {self.prediction}; {what}:"]
         lines += [
             f"  {name:<{width}} {figure:>{digits}}"
             for name, figure in zip(names, figures, strict=True)
@@ -152,7 +159,16 @@ def explain_row(model: Any, encoder: Any, raw: Any, encoded: Any, names: Any) ->
         point = model.explain(encoded).boundary
         explanation = replace(explanation, boundary=point)
         changes = _changes(point, encoder.scale_, names)
-    return RowExplanation(_place(raw), explanation, parts, changes)
+    return RowExplanation(_place(raw), explanation, parts, changes, _flags(encoder, names))
+
+
+def _flags(encoder: Any, names: Any) -> frozenset[str]:
+    """Names of the encoded features that are 0 or 1."""
+    if not isinstance(encoder, TableEncoder):
+        return frozenset()
+    kinds = [encoder.kinds_[str(column)] for column in encoder.columns_]
+    pairs = zip(names, kinds, strict=True)
+    return frozenset(str(name) for name, kind in pairs if kind in ("category", "flag"))
 
 
 def _short(cell: Any) -> str:

@@ -45,12 +45,21 @@ class Target:
         known = np.flatnonzero(np.isfinite(self.y))
         return take_rows(X, known), self.y[known]
 
-    @property
-    def summary(self) -> str:
-        """What is predicted, in words."""
+    def summary(self, name: str | None) -> str:
+        """What is predicted, in words, with the name of its column if it has one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from hyperlocal.compare.targets import find_target
+        >>> find_target("flats", np.array([300.5, 120.0])).summary("price")
+        'price from 120 to 300.5'
+        """
         if self.task == CLASSIFICATION:
-            return f"{len(np.unique(self.y))} classes"
-        return f"values from {in_short(np.nanmin(self.y))} to {in_short(np.nanmax(self.y))}"
+            return f"{len(np.unique(self.y))} classes" + (f" of {name}" if name else "")
+        return f"{name or 'values'} from {in_short(np.nanmin(self.y))} to " + in_short(
+            np.nanmax(self.y)
+        )
 
 
 def in_short(value: float) -> str:
@@ -166,8 +175,10 @@ def positive_class(y: np.ndarray, asked: str | None) -> Any:
     classes, counts = np.unique(y, return_counts=True)
     if asked is not None:
         names = [str(label) for label in classes]
-        if len(classes) != 2 or asked not in names:
-            hint = close_to(asked, names) if len(classes) == 2 else " of two classes"
+        if len(classes) != 2:
+            raise ValueError(f"--positive: is for two classes, and there are {len(classes)}")
+        if asked not in names:
+            hint = close_to(asked, names)
             raise ValueError(f"--positive: no class {asked!r}{hint}; they are {', '.join(names)}")
         return classes[names.index(asked)]
     return classes[int(np.argmin(counts))] if len(classes) == 2 else None

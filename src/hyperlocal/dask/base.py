@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import warnings
 from copy import copy, deepcopy
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from distributed import Client
@@ -20,7 +21,8 @@ from ..data.labelled import LabelledRows
 from ..estimators.chain_classifier import ChainClassifier
 from ..estimators.probabilities import loss_is_log
 from ..gates.anchors import rows_to_sample
-from ..model.local_model import ChainSettings, LocalModel
+from ..model.chain_settings import ChainSettings
+from ..model.local_model import LocalModel
 from ..model.multiclass import n_columns
 from ..runtime.progress import EpochMonitor
 from ..runtime.threads import Workers
@@ -42,11 +44,33 @@ PARTITIONINGS = ("anchors", "random", "given")
 SORTED = 0.3
 
 
+@dataclass(eq=False, repr=False)
 class DaskClassifier(ClassifierMixin, BaseEstimator):
     """Base of the classifiers that are trained on a Dask cluster."""
 
-    _local_class: type[ChainClassifier]
-    _local: ChainClassifier
+    _local_class: ClassVar[type[ChainClassifier]]
+
+    client: Any = None
+    _: KW_ONLY
+    partitioning: str = "anchors"
+    n_partitions: int | None = None
+    epochs_per_round: Any = "auto"
+    n_anchors: Any = "auto"
+    n_neighbors: int = 8
+    beta: Any = "auto"
+    anchors: Any = "kmeans"
+    feature_map: Any = "auto"
+    code_on: Any = "input"
+    normalize: bool = True
+    C: float = 3.0
+    loss: str = "squared_hinge"
+    multi_class: str = "ovr"
+    max_iter: int = 500
+    tol: float = 1e-3
+    intercept_scaling: float = 1.0
+    class_weight: Any = None
+    random_state: Any = None
+    verbose: int = 0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit on the cluster.

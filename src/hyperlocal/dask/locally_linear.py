@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 from ..estimators.locally_linear import LocallyLinearSVC
 from .base import DaskClassifier
@@ -77,25 +76,5 @@ feature_names_in_
 
     _local_class = LocallyLinearSVC
 
-    client: Any = None
     _: KW_ONLY
-    partitioning: str = "anchors"
-    n_partitions: int | None = None
-    epochs_per_round: Any = "auto"
-    n_anchors: Any = "auto"
-    n_neighbors: int = 8
     coding: str = "soft"
-    beta: Any = "auto"
-    anchors: Any = "kmeans"
-    feature_map: Any = "auto"
-    code_on: Any = "input"
-    normalize: bool = True
-    C: float = 3.0
-    loss: str = "squared_hinge"
-    multi_class: str = "ovr"
-    max_iter: int = 500
-    tol: float = 1e-3
-    intercept_scaling: float = 1.0
-    class_weight: Any = None
-    random_state: Any = None
-    verbose: int = 0

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..data.arguments import check_flag, check_number
 from ..estimators.supervised_anchors import SupervisedAnchorSVC
-from ..model.local_model import ChainSettings, LocalModel
+from ..model.chain_settings import ChainSettings
+from ..model.local_model import LocalModel
 from ..runtime.progress import EpochMonitor
 from ..solvers.anchor_learning import AnchorSchedule
 from ..solvers.result import SolverResult
@@ -81,31 +82,12 @@ n_partitions_, n_restarts_, bytes_per_round_, n_features_in_, feature_names_in_
 
     _local_class = SupervisedAnchorSVC
 
-    client: Any = None
     _: KW_ONLY
-    partitioning: str = "anchors"
-    n_partitions: int | None = None
-    epochs_per_round: Any = "auto"
     anchor_rounds: int = 4
-    n_anchors: Any = "auto"
-    n_neighbors: int = 8
-    beta: Any = "auto"
-    anchors: Any = "kmeans"
     feature_map: Any = None
-    code_on: Any = "input"
-    normalize: bool = True
-    C: float = 3.0
-    loss: str = "squared_hinge"
-    multi_class: str = "ovr"
     anchor_epochs: Any = "auto"
     anchor_step: Any = "auto"
     keep_if_better: bool = True
-    max_iter: int = 500
-    tol: float = 1e-3
-    intercept_scaling: float = 1.0
-    class_weight: Any = None
-    random_state: Any = None
-    verbose: int = 0
 
     def _check_own_arguments(self) -> None:
         super()._check_own_arguments()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 _MISSING = frozenset({"", "?", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null"})
+_UNIT = re.compile(r"([-+]?)\s*[$€£¥]?\s*([-+]?[\d.,]+)\s*[€£%]?")
 _CODE = re.compile(r"[-+]?0\d")  # "0012" is a code: as a number it would lose its zeros
 _COMMA = re.compile(r"[-+]?(\d{1,3}(\.\d{3})+|\d+),\d+")
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d*)?")
@@ -42,21 +43,35 @@ def text_of(cell: Any) -> str | None:
 
 def has_decimal_commas(texts: Sequence[str | None]) -> bool:
     """Whether numbers are written "1.234,5": some have a decimal comma, none a decimal point."""
-    found = [text for text in texts if text is not None and "," in text]
+    found = [bare_number(text) for text in texts if text is not None and "," in text]
     if not found or not all(_COMMA.fullmatch(text) for text in found):
         return False
     return not all(_THOUSANDS.fullmatch(text) for text in found)
 
 
+def bare_number(text: str) -> str:
+    """Text without signs of money and per cent around it.
+
+    Examples
+    --------
+    >>> from hyperlocal.data.cells import bare_number
+    >>> bare_number("-$3"), bare_number("12 %")
+    ('-3', '12')
+    """
+    found = _UNIT.fullmatch(text)
+    return text if found is None else f"{found[1]}{found[2]}"
+
+
 def number_of(text: str | None, decimal_comma: bool = False) -> float:
-    """Text as a number; NaN if it is none, or infinite.
+    """Text as a number; NaN if it is none, or infinite. Signs of money and per cent are left out.
 
     Examples
     --------
     >>> from hyperlocal.data.cells import number_of
-    >>> number_of("1,204.5"), number_of("1.204,5", decimal_comma=True), number_of("4o")
+    >>> number_of("$1,204.5"), number_of("1.204,5 €", decimal_comma=True), number_of("4o")
     (1204.5, 1204.5, nan)
     """
+    text = None if text is None else bare_number(text)
     if text is None or _CODE.match(text):
         return np.nan
     if decimal_comma:

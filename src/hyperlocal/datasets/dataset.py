@@ -44,6 +44,8 @@ class Dataset:
         One name per column, where the source has names.
     notes : tuple of str
         What was left out, such as rows without a label.
+    target : str or None
+        Name of the label column, in a table.
 
     Examples
     --------
@@ -61,6 +63,7 @@ class Dataset:
     y_test: np.ndarray | None = None
     feature_names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
+    target: str | None = None
 
     def __post_init__(self) -> None:
         _check_pair(self.name, "training", self.X_train, self.y_train)

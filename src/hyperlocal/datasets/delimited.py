@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .text import SAMPLE_LINES, open_text, sample_lines
+from .text import SAMPLE_LINES, is_number, open_text, sample_lines
 
 MISSING = (
     "", "?", "NA", "na", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NAN", "NaT", "NULL", "null",
@@ -204,20 +204,12 @@ def _is_header(
         return True
     if _counts_from_zero(first):
         return True
-    if any(_is_number(cell) for cell in first):
+    if any(is_number(cell.replace(",", ".")) for cell in first):
         return False
     # All text: names do not occur as values further down.
     return not any(
         cell == name and name for row in others for cell, name in zip(row, first, strict=False)
     )
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell.replace(",", "."))
-    except ValueError:
-        return False
-    return True
 
 
 def _is_column_number(target: str, n_columns: int) -> bool:

@@ -16,7 +16,7 @@ from sklearn.datasets import load_svmlight_file
 
 from .dataset import MOST_COLUMNS, Dataset, Rows, csr_rows, tidy_labels
 from .reading import BlockCache, Reading
-from .text import SAMPLE_LINES, open_bytes, open_text, table_name
+from .text import SAMPLE_LINES, is_number, open_bytes, open_text, table_name
 
 _SVMLIGHT_PAIR = re.compile(r"(qid|\d+):\S+")
 
@@ -131,14 +131,14 @@ def _svmlight_fault(path: Path) -> str | None:
 
 def _svmlight_line_fault(cells: Sequence[str]) -> str | None:
     label, *pairs = cells
-    if not _is_number(label):
+    if not is_number(label):
         return f"the label {label!r} is not a number"
     last = -1
     for pair in pairs:
         index, _, value = pair.partition(":")
         if index == "qid":
             continue
-        if not index.isdigit() or not _is_number(value):
+        if not index.isdigit() or not is_number(value):
             return f"{pair!r} is not index:value"
         if int(index) <= last:
             return f"index {index} after {last}: indices must increase"
@@ -146,11 +146,3 @@ def _svmlight_line_fault(cells: Sequence[str]) -> str | None:
         if last > MOST_COLUMNS:
             return f"index {index}; sparse rows may have at most {MOST_COLUMNS:,} columns"
     return None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -84,7 +84,9 @@ def read_table(path: str | Path, *, target: str | int | None = None) -> Dataset:
         return read_npz(path)
     rows = read_raw(path, target=target)
     assert rows.y is not None
-    return Dataset(rows.name, rows.X, rows.y, feature_names=rows.columns, notes=rows.notes)
+    return Dataset(
+        rows.name, rows.X, rows.y, feature_names=rows.columns, notes=rows.notes, target=rows.target
+    )
 
 
 def read_raw(

@@ -26,6 +26,15 @@ def table_name(path: Path) -> str:
     return Path(path.stem).stem if path.suffix in PACKED else path.stem
 
 
+def is_number(text: str) -> bool:
+    """Whether text is a number as Python writes it."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 # ---- bytes ---------------------------------------------------------------------------------------
 
 

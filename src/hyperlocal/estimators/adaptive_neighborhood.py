@@ -95,23 +95,8 @@ class AdaptiveNeighborhoodSVC(NeighborhoodClassifier):
     True
     """
 
-    n_neighbors: Any = "auto"
     _: KW_ONLY
     metric: Any = "megm"
-    kernel: Any = "rbf"
-    gamma: Any = "local"
-    degree: int = 3
-    coef0: float = 1.0
-    algorithm: str = "exact"
-    cache_neighborhoods: bool = False
-    low_margin: float = 1.0
-    C: float = 10.0
-    tol: float = 1e-3
-    max_iter: int = 100_000
-    class_weight: Any = None
-    n_jobs: int | None = None
-    random_state: Any = None
-    verbose: int = 0
 
     def _check_arguments(self) -> None:
         super()._check_arguments()

@@ -2,28 +2,53 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..data.arguments import check_choice
-from ..data.labelled import LabelledRows
-from ..model.local_model import ChainSettings, LocalModel
-from ..runtime.threads import Workers
+from ..model.chain_settings import ChainSettings
 from ..selection.automatic import DEFAULT_COST, candidates_of, choose, parameters_of
-from ..selection.relevance import COST, RELEVANCES, with_relevance
+from ..selection.relevance import (
+    check_relevance,
+    is_wanted,
+    with_given_relevance,
+    with_relevance,
+)
+from ..selection.trials import Choice
 from ..solvers.training import Training
+from .chain import FitCall
 
 
+@dataclass(eq=False, repr=False)
 class AutomaticChain(BaseEstimator):
     """``C="auto"`` and ``relevance``, and what they chose; for a ChainFitting, which comes after.
 
     It replaces the steps of the chain that leave everything as it is given.
     """
 
-    model_: LocalModel
+    n_anchors: Any = "auto"
+    _: KW_ONLY
+    n_neighbors: int = 8
+    coding: str = "soft"
+    beta: Any = "auto"
+    anchors: Any = "kmeans"
+    feature_map: Any = "auto"
+    code_on: Any = "input"
+    normalize: bool = True
+    C: Any = "auto"
+    loss: str = "squared_hinge"
+    solver: str = "dual"
+    max_iter: int = 1000
+    tol: float = 1e-3
+    intercept_scaling: float = 1.0
+    global_intercept: bool = True
+    relevance: Any = "auto"
+    n_jobs: int | None = None
+    random_state: Any = None
+    warm_start: bool = False
+    verbose: int = 0
 
     @property
     def global_intercept_(self) -> np.ndarray:
@@ -33,7 +58,8 @@ class AutomaticChain(BaseEstimator):
     @property
     def chosen_(self) -> dict[str, Any]:
         """Parameters that fit such a model without a choice."""
-        return parameters_of(self.model_, self._settings()) | {"C": self.C_}
+        parameters = parameters_of(self.model_, self._settings())
+        return parameters | {"C": self.C_, "relevance": self.relevance_}
 
     @property
     def relevance_(self) -> np.ndarray | None:
@@ -46,8 +72,7 @@ class AutomaticChain(BaseEstimator):
         return isinstance(self.C, str) and self.C == "auto"
 
     def _checked_arguments(self) -> tuple[ChainSettings, Training]:
-        if not isinstance(self.relevance, np.ndarray):
-            check_choice("relevance", self.relevance, RELEVANCES)
+        check_relevance(self.relevance)
         return super()._checked_arguments()
 
     def _training(self, settings: ChainSettings) -> Training:
@@ -55,20 +80,23 @@ class AutomaticChain(BaseEstimator):
         return replace(training, C=DEFAULT_COST) if self._is_automatic else training
 
     def _chosen(
-        self,
-        settings: ChainSettings,
-        training: Training,
-        data: LabelledRows,
-        rng: np.random.Generator,
-        workers: Workers,
-        *,
-        by_newton: bool = True,
+        self, settings: ChainSettings, call: FitCall, *, by_newton: bool = True
     ) -> tuple[ChainSettings, Training]:
-        first = replace(training, C=COST) if self._is_automatic else training
-        settings = with_relevance(settings, self.relevance, first, data, rng, workers)
+        training, data = call.training, call.data
+        settings = with_given_relevance(settings, self.relevance, data)
+        given = (training, data, call.rng, call.workers)
         if not self._is_automatic:
-            return settings, training
+            choice = Choice(settings, training.C)
+            if is_wanted(self.relevance):
+                choice = with_relevance(choice, self.relevance, *given)
+            return choice.settings, training
         # Stochastic gradient converges slowly on rows of different lengths.
         candidates = candidates_of(settings, self.normalize and self.solver == "sgd")
-        choice = choose(candidates, training, data, rng, workers, by_newton=by_newton)
+        choice = choose(candidates, *given, by_newton=by_newton)
+        scaled = with_relevance(choice, self.relevance, *given)
+        if scaled is not choice:
+            # Scaled features may need another C and, in place of a linear model, another model.
+            again = [scaled.settings] if choice.richer is None else candidates
+            again = [replace(one, before=scaled.settings.before) for one in again]
+            choice = choose(again, *given, by_newton=by_newton)
         return choice.settings, replace(training, C=choice.C)

@@ -170,7 +170,7 @@ class ChainAttributes:
     @property
     def anchors_(self) -> np.ndarray:
         """Anchors, ``(n_anchors, width of what is coded)``."""
-        return self.model_.gate.anchors
+        return self.model_.anchors
 
     @property
     def beta_(self) -> float:

@@ -18,7 +18,8 @@ from sklearn.base import BaseEstimator
 
 from ..data.arguments import check_flag, make_generator
 from ..data.labelled import LabelledRows
-from ..model.local_model import ChainSettings, LocalModel
+from ..model.chain_settings import ChainSettings
+from ..model.local_model import LocalModel
 from ..model.problem import Problem
 from ..runtime.progress import EpochMonitor, Monitor, with_callbacks
 from ..runtime.threads import Workers
@@ -66,15 +67,15 @@ class ChainFitting(BaseEstimator):
             Workers(self.n_jobs) as workers,
             EpochMonitor(self, self._most_epochs(data), self.verbose) as monitor,
         ):
+            call = FitCall(training, data, rng, workers, monitor)
             if last is None:
                 self._forget()
-                chain, training = self._new_chain(settings, training, data, rng, workers)
+                chain, training = self._new_chain(settings, call)
             elif self._is_automatic:
                 chain, training = self.model_, replace(training, C=self.C_)
             else:
                 chain = settings.relifted(self.model_)
-            call = FitCall(training, data, rng, workers, monitor)
-            chain, result = self._train(chain, call, last)
+            chain, result = self._train(chain, replace(call, training=training), last)
         self._keep(chain, training, result, target, data.X.shape[0], data.total_weight)
         self._keep_background(data)
         return self
@@ -112,31 +113,17 @@ class ChainFitting(BaseEstimator):
             max_iter=self.max_iter, penalize_intercept=settings.is_bias_only,
         )  # fmt: skip
 
-    def _new_chain(
-        self,
-        settings: ChainSettings,
-        training: Training,
-        data: LabelledRows,
-        rng: np.random.Generator,
-        workers: Workers,
-    ) -> tuple[LocalModel, Training]:
+    def _new_chain(self, settings: ChainSettings, call: FitCall) -> tuple[LocalModel, Training]:
         """A chain without weights, fitted to rows, and the training with its C."""
-        (own_rng,) = rng.spawn(1)  # the gate gets the same numbers as with a given C
-        settings, training = self._chosen(settings, training, data, own_rng, workers)
-        return settings.fit(data, rng, workers), training
+        (own_rng,) = call.rng.spawn(1)  # the gate gets the same numbers as with a given C
+        settings, training = self._chosen(settings, replace(call, rng=own_rng))
+        return settings.fit(call.data, call.rng, call.workers), training
 
     def _chosen(
-        self,
-        settings: ChainSettings,
-        training: Training,
-        data: LabelledRows,
-        rng: np.random.Generator,
-        workers: Workers,
-        *,
-        by_newton: bool = True,
+        self, settings: ChainSettings, call: FitCall, *, by_newton: bool = True
     ) -> tuple[ChainSettings, Training]:
         """Settings and training with everything chosen that is left to choose: here nothing."""
-        return settings, training
+        return settings, call.training
 
     def _train(
         self, chain: LocalModel, call: FitCall, last: LastFit | None

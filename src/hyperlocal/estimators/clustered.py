@@ -107,19 +107,9 @@ default="kmeans"
     True
     """
 
-    n_anchors: Any = "auto"
     _: KW_ONLY
     anchors: Any = "kmeans"
     global_penalty: float = 1.0
-    C: Any = "auto"
-    loss: str = "hinge"
-    max_iter: int = 5000
-    tol: float = 1e-3
-    intercept_scaling: float = 1.0
-    class_weight: Any = None
-    n_jobs: int | None = None
-    random_state: Any = None
-    verbose: int = 0
 
     def _check_arguments(self) -> None:
         super()._check_arguments()

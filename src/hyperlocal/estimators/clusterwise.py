@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
 import numpy as np
 
 from ..data.arguments import check_number, make_generator
 from ..data.checks import warn_about_scales
 from ..data.labelled import LabelledRows, merge_equal_rows
 from ..gates.clusters import ClusterSettings
-from ..model.kernel_model import KernelModel
-from ..model.local_model import LocalModel
 from ..runtime.progress import EpochMonitor, Monitor
 from ..runtime.threads import Workers
 from ..solvers.result import given_support
@@ -19,6 +20,7 @@ from .explained import ExplainMixin
 from .probabilities import ProbabilityMixin
 
 
+@dataclass(eq=False, repr=False)
 class ClusterwiseClassifier(
     LabelledFitting,
     ProbabilityMixin,
@@ -32,7 +34,17 @@ class ClusterwiseClassifier(
     ``model_`` is a LocalModel, or a KernelModel where there is a kernel.
     """
 
-    model_: LocalModel | KernelModel  # type: ignore[assignment]
+    n_anchors: Any = "auto"
+    _: KW_ONLY
+    C: Any = "auto"
+    loss: str = "hinge"
+    max_iter: int = 5000
+    tol: float = 1e-3
+    intercept_scaling: float = 1.0
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def _fit_rows(self, data: LabelledRows) -> None:
         warn_about_scales(data.X)
@@ -44,7 +56,7 @@ class ClusterwiseClassifier(
             EpochMonitor(self, self._most_epochs(), self.verbose) as monitor,
         ):
             found = self._train(data, rng, workers, monitor)
-        self.model_ = found.model
+        self.model_ = found.model  # type: ignore[assignment]  # a KernelModel with a kernel
         self._keep_background(data)
         self.classes_ = data.classes
         self.C_ = found.training.C

@@ -112,7 +112,8 @@ def _plan_numbers(column: Column, name: str, rules: Rules, comma: bool = False) 
     center, scale = _center_and_scale(filled, values, is_flag, rules)
     notes = _typos(column, comma)
     if n_missing:
-        notes += (f"{n_missing:,} missing values filled in by {fill:g}",)
+        what = "value" if n_missing == 1 else "values"
+        notes += (f"{n_missing:,} missing {what} filled in by {fill:g}",)
     kind = "flag" if is_flag else "number"
     return Plan(NumberEncoder(kind, fill, center, scale, n_missing > 0, comma), notes)
 
@@ -141,7 +142,8 @@ def _typos(column: Column, comma: bool) -> tuple[str, ...]:
         return ()
     n_rows = sum(count for _, count in bad)
     shown = ", ".join(repr(text) for text, _ in bad[:3]) + (", …" if bad[3:] else "")
-    return (f"{n_rows:,} cells are no numbers ({shown}) and are read as missing",)
+    cells = "cell is no number" if n_rows == 1 else "cells are no numbers"
+    return (f"{n_rows:,} {cells} ({shown}): read as missing",)
 
 
 def _is_id(known: np.ndarray, values: np.ndarray, name: str) -> bool:

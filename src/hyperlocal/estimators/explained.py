@@ -121,8 +121,8 @@ class ExplainMixin:
         if hasattr(self, "_background"):
             return self._background
         model = self.model_  # of a stream, for instance: its anchors
-        if isinstance(model, LocalModel) and model.code_on.uses_input and model.n_anchors > 1:
-            return Background.of(model.gate.anchors)
+        if isinstance(model, LocalModel) and model.codes_input and model.n_anchors > 1:
+            return Background.of(model.anchors)
         return Background.of(np.zeros((1, model.n_features_in), model.dtype))
 
     def paths(self, X: Any, background: Any = None) -> Paths:

@@ -8,23 +8,23 @@ from typing import Any
 import numpy as np
 
 from ..data.rows import take_rows
-from ..model.contributions import Contributions, as_dense
-from ..model.explanation import Explanation, LocalRows
+from ..model.contributions import Paths, as_dense
+from ..model.explanation import LocalRows
 from ..model.foreign import foreign_model, is_known
-from ..model.through import ExplainedEstimator, explain
+from ..model.through import ExplainedEstimator, input_paths
 from ..runtime.threads import Workers
 from .neighborhood_base import NeighborhoodClassifier
 
 
-def look_contributions(
+def look_paths(
     first: Any,
     second: NeighborhoodClassifier,
     X: Any,
     low: np.ndarray,
     candidates: np.ndarray,
     background: Any,
-) -> Contributions:
-    """Contributions of each row by its look.
+) -> Paths:
+    """The ways to each row by its look.
 
     Parameters
     ----------
@@ -39,35 +39,40 @@ def look_contributions(
 
     Returns
     -------
-    Contributions
+    Paths
     """
-    rest = np.setdiff1d(np.arange(X.shape[0]), low)
-    parts: list[tuple[np.ndarray, Contributions]] = []
+    rest, seen = np.setdiff1d(np.arange(X.shape[0]), low), as_dense(X)
+    parts: list[tuple[np.ndarray, Paths]] = []
     if len(rest):
-        parts.append((rest, _by_first(first, take_rows(X, rest), background)))
+        found = input_paths(first, take_rows(X, rest), background)
+        if found is None:
+            raise ValueError(
+                f"first_look, {type(first).__name__}, cannot be explained in the features of X; "
+                "give one whose steps can be undone, such as scalers and PCA."
+            )
+        parts.append((rest, found))
     if len(low):
         with Workers(second.n_jobs) as workers:
-            paths = second.explained_model(candidates).own_paths(take_rows(X, low), workers)
-        parts.append((low, paths.contributions()))
-    order = np.argsort(np.concatenate([rows for rows, _ in parts]))
-    names = ("values", "references", "remainders", "scores", "seen")
-    return Contributions(
-        *(np.concatenate([getattr(found, name) for _, found in parts])[order] for name in names)
+            own = second.explained_model(candidates).own_paths(take_rows(X, low), workers)
+        parts.append((low, own))
+    shares = parts[0][1].shares
+
+    def merged(found: list[np.ndarray]) -> np.ndarray:
+        out = np.empty((len(seen), *found[0].shape[1:]))
+        for (rows, _), values in zip(parts, found, strict=True):
+            out[rows] = values
+        return out
+
+    numbers = range(len(shares))  # a second look has one reference: its share is split
+    return Paths(
+        [merged([one.starts[i % len(one.starts)] for _, one in parts]) for i in numbers],
+        [merged([one.weights[i % len(one.weights)] for _, one in parts]) for i in numbers],
+        shares,
+        seen,
+        merged([one.scores for _, one in parts]),
+        merged([one.references for _, one in parts]),
+        are_own=True,
     )
-
-
-def _by_first(first: Any, X: Any, background: Any) -> Contributions:
-    found = explain(first, X, background)
-    rows = [found] if isinstance(found, Explanation) else found
-    seen = as_dense(X)
-    if rows[0].contributions.shape[1] != seen.shape[1]:
-        raise ValueError(
-            f"first_look, {type(first).__name__}, cannot be explained in the features of X; give "
-            "one whose steps can be undone, such as scalers and PCA."
-        )
-    names = ("contributions", "references", "remainders", "scores")
-    values, *others = (np.array([getattr(one, name) for one in rows]) for name in names)
-    return Contributions(values, others[0], others[1], others[2], seen)
 
 
 def look_rows(

@@ -89,7 +89,7 @@ default="rbf"
     penalty_ : float
         ``λ``.
     gamma_ : float
-        What "scale" stands for.
+        The value of ``gamma`` that was used.
     n_iter_ : int
         Epochs run.
     t_ : int

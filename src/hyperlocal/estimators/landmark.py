@@ -153,7 +153,6 @@ default="random"
     True
     """
 
-    n_anchors: Any = "auto"
     _: KW_ONLY
     n_neighbors: int = 8
     coding: str = "hard"
@@ -169,15 +168,6 @@ default="random"
     kernel: Any = "linear"
     kernel_gamma: Any = "scale"
     degree: int = 3
-    C: Any = "auto"
-    loss: str = "hinge"
-    max_iter: int = 5000
-    tol: float = 1e-3
-    intercept_scaling: float = 1.0
-    class_weight: Any = None
-    n_jobs: int | None = None
-    random_state: Any = None
-    verbose: int = 0
 
     def _landmark_training(self) -> LandmarkTraining:
         return LandmarkTraining.of(self, self._clusters(), self._training())

@@ -115,12 +115,7 @@ class LatentLocallyLinearSVC(LearnedGateClassifier[LatentSettings]):
     n_anchors: Any = "auto"
     _: KW_ONLY
     p: float = 1.5
-    C: Any = "auto"
     max_iter: int = 30
-    class_weight: Any = None
-    n_jobs: int | None = None
-    random_state: Any = None
-    verbose: int = 0
 
     def _check_arguments(self) -> None:
         super()._check_arguments()

@@ -6,7 +6,7 @@ the arguments leave to "auto" is chosen first, on a held-out part of the trainin
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -49,6 +49,7 @@ class GateSettings:
 Settings = TypeVar("Settings", bound=GateSettings)
 
 
+@dataclass(eq=False, repr=False)
 class LearnedGateClassifier(
     LabelledFitting, LocalClassifier, LocalEstimator, ExplainMixin, Generic[Settings]
 ):
@@ -56,6 +57,14 @@ class LearnedGateClassifier(
 
     A subclass gives its settings, those to try, and trains.
     """
+
+    _: KW_ONLY
+    C: Any = "auto"
+    max_iter: int = 50
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def _fit_rows(self, data: LabelledRows) -> None:
         warn_about_scales(data.X, PENALTIES_NEED_SCALES)

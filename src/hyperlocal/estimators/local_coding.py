@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from ..model.local_model import ChainSettings
+from ..model.chain_settings import ChainSettings
 from .chain_classifier import ChainClassifier
 from .streaming import StreamFitting
 

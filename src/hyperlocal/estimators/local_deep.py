@@ -133,12 +133,7 @@ class LocalDeepSVC(LearnedGateClassifier[TreeSettings]):
     _: KW_ONLY
     jitter: Any = 0.0
     share_tree: bool = False
-    C: Any = "auto"
     max_iter: int = 50
-    class_weight: Any = None
-    n_jobs: int | None = None
-    random_state: Any = None
-    verbose: int = 0
 
     def _check_arguments(self) -> None:
         super()._check_arguments()

@@ -70,12 +70,12 @@ class LocallyLinearSVC(AutomaticChain, StreamFitting, ChainClassifier):
     global_intercept : bool, default=True
         Add an intercept that neither the gate nor the normalization scales. Its penalty is
         negligible: it counts as one weight, whatever the number of rows.
-    relevance : {None, "gradient", "auto"} or array, default=None
+    relevance : {None, "gradient", "auto"} or array, default="auto"
         Scale features by the gradients of the model's own scores, in up to four rounds, or mix
-        them by the matrix of their products; see :class:`RelevanceScaler`. "gradient" takes the
-        best round on held-out rows, "auto" only if that is better than the features as given. It
-        takes the time of about ten fits to at most 5,000 rows. An array gives the scales: a number
-        per feature, or a matrix.
+        them by the matrix of their products; see :class:`RelevanceScaler`. "auto" does so if
+        ``C="auto"`` and held-out rows gain from it: irrelevant features then count less, in scores
+        and in explanations. "gradient" takes the best round in any case. An array gives the scales,
+        of shape (n_features,), or the matrix.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes; they multiply the weights of the class's rows.
     n_jobs : int or None, default=None
@@ -97,8 +97,8 @@ class LocallyLinearSVC(AutomaticChain, StreamFitting, ChainClassifier):
         Parameters that were chosen by ``C="auto"``: ``LocallyLinearSVC(**chosen_)`` fits such a
         model without a choice.
     anchors_ : ndarray of shape (n_anchors, width)
-        One anchor, if a single model was chosen; of levels, fine ones first. With relevance, in the
-        scaled features.
+        One anchor, if a single model was chosen; of levels, fine ones first. In the features as
+        given, also where these are scaled by relevance.
     beta_ : float
     coef_ : ndarray of shape (n_anchors, n_columns, p)
         Weights of the local models; one column per class, or one for two classes.
@@ -138,26 +138,6 @@ class LocallyLinearSVC(AutomaticChain, StreamFitting, ChainClassifier):
     (1, 1, 2)
     """
 
-    n_anchors: Any = "auto"
     _: KW_ONLY
-    n_neighbors: int = 8
-    coding: str = "soft"
-    beta: Any = "auto"
-    anchors: Any = "kmeans"
-    feature_map: Any = "auto"
-    code_on: Any = "input"
-    normalize: bool = True
-    C: Any = "auto"
-    loss: str = "squared_hinge"
     multi_class: str = "ovr"
-    solver: str = "dual"
-    max_iter: int = 1000
-    tol: float = 1e-3
-    intercept_scaling: float = 1.0
-    global_intercept: bool = True
-    relevance: Any = None
     class_weight: Any = None
-    n_jobs: int | None = None
-    random_state: Any = None
-    warm_start: bool = False
-    verbose: int = 0

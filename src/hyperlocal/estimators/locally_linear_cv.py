@@ -108,28 +108,6 @@ class_weight, n_jobs, random_state
     _task = Classification()
     _kind = LocallyLinearSVC
 
-    n_anchors: Any = "auto"
     _: KW_ONLY
-    feature_maps: Any = "auto"
-    Cs: Any = "auto"
-    n_neighbors: Any = 8
-    betas: Any = ("auto",)
-    scalers: Any = (None,)
-    cv: Any = None
-    search: str = "halving"
-    one_standard_error: bool = False
-    scoring: Any = None
-    relevance: Any = "auto"
-    coding: str = "soft"
-    anchors: Any = "kmeans"
-    code_on: Any = "input"
-    normalize: bool = True
-    loss: str = "squared_hinge"
     multi_class: str = "ovr"
-    max_iter: int = 1000
-    tol: float = 1e-3
-    intercept_scaling: float = 1.0
     class_weight: Any = None
-    n_jobs: int | None = None
-    random_state: Any = None
-    verbose: int = 0

@@ -58,7 +58,7 @@ default="squared"
     tol : float, default=1e-3
     intercept_scaling : float, default=1.0
     global_intercept : bool, default=True
-    relevance : {None, "gradient", "auto"} or array, default=None
+    relevance : {None, "gradient", "auto"} or array, default="auto"
     n_jobs : int or None, default=None
     random_state : int, RandomState instance or None, default=None
     warm_start : bool, default=False
@@ -112,26 +112,7 @@ default="squared"
     (1, 1, 2)
     """
 
-    n_anchors: Any = "auto"
     _: KW_ONLY
-    n_neighbors: int = 8
-    coding: str = "soft"
-    beta: Any = "auto"
-    anchors: Any = "kmeans"
-    feature_map: Any = "auto"
-    code_on: Any = "input"
-    normalize: bool = True
-    C: Any = "auto"
     loss: str = "squared"
     epsilon: float = 0.1
     quantiles: Any = 0.5
-    solver: str = "dual"
-    max_iter: int = 1000
-    tol: float = 1e-3
-    intercept_scaling: float = 1.0
-    global_intercept: bool = True
-    relevance: Any = None
-    n_jobs: int | None = None
-    random_state: Any = None
-    warm_start: bool = False
-    verbose: int = 0

@@ -49,9 +49,11 @@ class LocallyLinearSVRCV(
     relevance : {None, "auto"}, default="auto"
         "auto" also tries every candidate with scales of features, if held-out rows gain from them
         with the default chain. On by default, because the search decides on folds.
-    coding, anchors, code_on, normalize, loss, epsilon, quantiles, max_iter, tol, \
+    coding, anchors, code_on, normalize, epsilon, quantiles, max_iter, tol, \
 intercept_scaling, n_jobs, random_state
         As in :class:`LocallyLinearSVR`.
+    loss : str, default="squared"
+        As in :class:`LocallyLinearSVR`; squared, because R² is what is reported most.
     verbose : int, default=0
         1 writes progress of the search to stderr now and then, 2 every group of candidates.
 
@@ -97,28 +99,7 @@ intercept_scaling, n_jobs, random_state
     _task = Regression()
     _kind = LocallyLinearSVR
 
-    n_anchors: Any = "auto"
     _: KW_ONLY
-    feature_maps: Any = "auto"
-    Cs: Any = "auto"
-    n_neighbors: Any = 8
-    betas: Any = ("auto",)
-    scalers: Any = (None,)
-    cv: Any = None
-    search: str = "halving"
-    one_standard_error: bool = False
-    scoring: Any = None
-    relevance: Any = "auto"
-    coding: str = "soft"
-    anchors: Any = "kmeans"
-    code_on: Any = "input"
-    normalize: bool = True
     loss: str = "squared"
     epsilon: float = 0.1
     quantiles: Any = 0.5
-    max_iter: int = 1000
-    tol: float = 1e-3
-    intercept_scaling: float = 1.0
-    n_jobs: int | None = None
-    random_state: Any = None
-    verbose: int = 0

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from .neighborhood_base import NeighborhoodClassifier
 
@@ -111,20 +110,3 @@ class NeighborhoodSVC(NeighborhoodClassifier):
     >>> bool(model.score(X[200:], y[200:]) > 0.95)
     True
     """
-
-    n_neighbors: Any = "auto"
-    _: KW_ONLY
-    kernel: Any = "rbf"
-    gamma: Any = "local"
-    degree: int = 3
-    coef0: float = 1.0
-    algorithm: str = "exact"
-    cache_neighborhoods: bool = False
-    low_margin: float = 1.0
-    C: float = 10.0
-    tol: float = 1e-3
-    max_iter: int = 100_000
-    class_weight: Any = None
-    n_jobs: int | None = None
-    random_state: Any = None
-    verbose: int = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ from .neighborhood_sizes import (
 
 
 @stamped
+@dataclass(eq=False, repr=False)
 class NeighborhoodClassifier(LabelledFitting, ClassifierMixin, BaseEstimator, ExplainMixin):
     """Base of the classifiers that train SVMs on neighborhoods.
 
@@ -44,7 +45,22 @@ class NeighborhoodClassifier(LabelledFitting, ClassifierMixin, BaseEstimator, Ex
     is scored there (``_strategy``).
     """
 
-    model_: QuerySvms | CachedSvms
+    n_neighbors: Any = "auto"
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    gamma: Any = "local"
+    degree: int = 3
+    coef0: float = 1.0
+    algorithm: str = "exact"
+    cache_neighborhoods: bool = False
+    low_margin: float = 1.0
+    C: float = 10.0
+    tol: float = 1e-3
+    max_iter: int = 100_000
+    class_weight: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def _fit_rows(self, data: LabelledRows) -> None:
         """Store the rows; choose the size of neighborhoods and train centers if need be."""

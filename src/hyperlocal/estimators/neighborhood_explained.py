@@ -129,7 +129,7 @@ class NeighborhoodModel:
             [model.scores(one[None])[0] for model, one in zip(models, mapped, strict=True)]
         )
         weights = list(self._weights(models, rows, [starts]))
-        return Paths([starts], weights, np.ones(1), rows, scores, references)
+        return Paths([starts], weights, np.ones(1), rows, scores, references, are_own=True)
 
     def _models(self, X: Any, workers: Workers) -> list[QueryModel]:
         if self.metric is not None and not can_go_back(self.metric):

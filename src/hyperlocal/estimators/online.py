@@ -39,7 +39,7 @@ class OnlineFitting(BaseEstimator):
         rng = make_generator(self.random_state) if online is None else online[1]
         with Workers(self.n_jobs) as workers:
             if first:
-                chain, training = self._new_chain(settings, training, data, rng, workers)
+                chain, training = self._new_chain(settings, FitCall(training, data, rng, workers))
             else:
                 chain, data = self.model_, data.astype(self.model_.dtype)
                 training = replace(training, C=self.C_)

@@ -116,21 +116,11 @@ class ProfileSVC(ClusterwiseClassifier):
     True
     """
 
-    n_anchors: Any = "auto"
     _: KW_ONLY
     balance: float = 1.0
     kernel: Any = "linear"
     gamma: Any = "scale"
     degree: int = 3
-    C: Any = "auto"
-    loss: str = "hinge"
-    max_iter: int = 5000
-    tol: float = 1e-3
-    intercept_scaling: float = 1.0
-    class_weight: Any = None
-    n_jobs: int | None = None
-    random_state: Any = None
-    verbose: int = 0
 
     def _clusters(self) -> ClusterSettings:
         return ClusterSettings(self.n_anchors)

@@ -15,7 +15,7 @@ from ..data.checks import check_labelled_rows, check_rows
 from ..data.labelled import LabelledRows, merge_equal_rows
 from ..maps.linear import InputMap
 from ..maps.plain import Step
-from ..model.local_model import ChainSettings
+from ..model.chain_settings import ChainSettings
 from ..runtime.stamp import stamped
 from ..runtime.threads import Workers
 from ..selection.relevance import COST, KINDS, learn_relevance

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from ..data.arguments import check_choice, check_flag, make_generator
 from ..data.labelled import LabelledRows
 from ..maps.transformer import transformed
-from ..model.local_model import ChainSettings, LocalModel
+from ..model.chain_settings import ChainSettings
 from ..runtime.progress import EpochMonitor
 from ..runtime.threads import Workers
 from ..selection.folds import group_folds
@@ -29,15 +29,39 @@ FOUND = (
 )  # fmt: skip
 
 
+@dataclass(eq=False, repr=False)
 class SearchedChain(BaseEstimator):
     """``fit`` as a search, for a LocalEstimator that comes after it.
 
     A subclass names its task, and the estimator of one setting.
     """
 
-    _task: Task
-    _kind: type[Any]
-    model_: LocalModel
+    _task: ClassVar[Task]
+    _kind: ClassVar[type[Any]]
+
+    n_anchors: Any = "auto"
+    _: KW_ONLY
+    feature_maps: Any = "auto"
+    Cs: Any = "auto"
+    n_neighbors: Any = 8
+    betas: Any = ("auto",)
+    scalers: Any = (None,)
+    cv: Any = None
+    search: str = "halving"
+    one_standard_error: bool = False
+    scoring: Any = None
+    relevance: Any = "auto"
+    coding: str = "soft"
+    anchors: Any = "kmeans"
+    code_on: Any = "input"
+    normalize: bool = True
+    loss: str = "squared_hinge"
+    max_iter: int = 1000
+    tol: float = 1e-3
+    intercept_scaling: float = 1.0
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
         """Search, then fit to all rows with the best setting.
@@ -111,7 +135,7 @@ class SearchedChain(BaseEstimator):
             X = transformed(scaler, X, "scalers")
         chosen = best.setting.parameters
         if best.setting.relevance is not None and data.is_numeric:
-            chosen["relevance"] = self._scales(replace(data, X=X), *best.setting.relevance)
+            chosen["relevance"] = self._scales(replace(data, X=X), best.setting.relevance)
         passed_on = self._kind().get_params(deep=False).keys() & self.get_params().keys()
         passed_on -= chosen.keys() | {"class_weight", "verbose"}
         model = self._kind(**{name: getattr(self, name) for name in passed_on} | chosen)
@@ -126,12 +150,12 @@ class SearchedChain(BaseEstimator):
         self.model_ = model.model_.after(scaler.input_map()) if has_scales else model.model_
         self._keep_background(data if has_scales else replace(data, X=X))
 
-    def _scales(self, data: LabelledRows, kind: str, n_rounds: int) -> np.ndarray:
+    def _scales(self, data: LabelledRows, recipe: tuple[str, int, float]) -> np.ndarray:
         """The scales of features that all rows give, by the default chain as in the search."""
         settings, training, _ = self._checked_arguments()
         with Workers(self.n_jobs) as workers:
             found = repeated_relevance(
-                settings, replace(training, C=COST), data, kind, n_rounds, 0, workers
+                settings, replace(training, C=COST), data, recipe, 0, workers
             )
         return found.factors
 

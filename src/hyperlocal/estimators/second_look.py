@@ -18,7 +18,7 @@ from ..data.checks import check_rows
 from ..data.labelled import LabelledRows
 from ..data.rows import stored_as
 from ..data.splits import split_held_out
-from ..model.contributions import Contributions
+from ..model.contributions import Contributions, Paths
 from ..model.explaining import ExplainedRows, input_names
 from ..model.explanation import LocalRows
 from ..model.multiclass import as_columns, as_decisions, candidate_classes, predicted_codes
@@ -27,7 +27,7 @@ from ..runtime.stamp import stamped
 from ..runtime.threads import Workers
 from .base import LabelledFitting, check_common
 from .explained import ExplainMixin
-from .explained_looks import look_contributions, look_rows
+from .explained_looks import look_paths, look_rows
 from .locally_linear import LocallyLinearSVC
 from .looks import best_low_margin, check_looks, check_scores, fit_look, looked_again
 from .neighborhood import NeighborhoodSVC
@@ -147,10 +147,12 @@ class SecondLookSVC(LabelledFitting, ClassifierMixin, BaseEstimator, ExplainMixi
         _, low, candidates = self._low_margins(X)
         yield from look_rows(self.first_look_, self.second_look_, X, low, candidates)
 
-    def _contributions(self, X: Any, background: Any, workers: Workers) -> Contributions:
+    def _row_paths(self, X: Any, background: Any, workers: Workers) -> Paths:
         _, low, candidates = self._low_margins(X)
-        looks = (self.first_look_, self.second_look_)
-        return look_contributions(*looks, X, low, candidates, background)
+        return look_paths(self.first_look_, self.second_look_, X, low, candidates, background)
+
+    def _contributions(self, X: Any, background: Any, workers: Workers) -> Contributions:
+        return self._row_paths(X, background, workers).contributions()
 
     def _explained_rows(self, X: Any, found: Contributions) -> ExplainedRows:
         return ExplainedRows(found, self.classes_, input_names(self))

@@ -26,13 +26,15 @@ from ..data.row_store import working_folder
 from ..data.stream import StoredRows, StoredValues, collect_stream
 from ..gates.anchors import rows_to_sample
 from ..maps.quadratic import ROWS_FOR_PRINCIPAL_AXES
-from ..model.local_model import ChainSettings, LocalModel
+from ..model.chain_settings import ChainSettings
+from ..model.local_model import LocalModel
 from ..model.target_scale import TargetScale
 from ..runtime.progress import EpochMonitor, with_callbacks
 from ..runtime.threads import Workers
 from ..solvers.result import SolverResult
 from ..solvers.stored import StoredProblem
 from ..solvers.training import Training
+from .chain import FitCall
 from .tasks import Target
 
 # From a folder to what stores rows there.
@@ -182,7 +184,7 @@ def fit_to_stream(
         Its number and names of features are set; progress is reported in its name.
     settings : ChainSettings
     choice : callable
-        From settings, training and a sample of rows to those with everything chosen.
+        From settings and a call with a sample of rows to those with everything chosen, and C.
     training : Training
     stream, block_rows, folder
         As in :meth:`StreamFitting.fit_stream`.
@@ -205,9 +207,8 @@ def fit_to_stream(
         n_wanted = rows_to_sample(settings.n_anchors, sample_rows)
         sample = _sample(rows, n_wanted, sample_rng)
         # Blocks of rows are visited by dual descent: no Newton steps.
-        settings, training = choice(
-            settings, training, sample, choice_rng, workers, by_newton=False
-        )
+        call = FitCall(training, sample, choice_rng, workers)
+        settings, training = choice(settings, call, by_newton=False)
         chain = settings.fit(sample, rng, workers)
         problem = stack.enter_context(StoredProblem(chain, training, rows, block_rows, workers))
         problem.prepare()

@@ -7,7 +7,8 @@ from typing import Any
 
 from ..data.arguments import check_auto, check_flag
 from ..data.labelled import LabelledRows
-from ..model.local_model import ChainSettings, LocalModel
+from ..model.chain_settings import ChainSettings
+from ..model.local_model import LocalModel
 from ..model.problem import Problem
 from ..solvers.anchor_learning import AnchorLearner, AnchorSchedule, RecodedRows
 from ..solvers.result import SolverResult

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data.arguments import check_choice, check_flag
 from ..data.table import Column, columns_of, is_table
+from ..datasets.tables import close_to
 from ..runtime.stamp import stamped
 from ..runtime.threads import row_blocks
 from .column_plans import Rules, plan
@@ -95,7 +96,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     >>> encoder.columns_.tolist()
     ['weight', 'weight', 'fur', 'fur', 'fur']
     >>> encoder.notes_
-    ['weight: 1 missing values filled in by 4.1']
+    ['weight: 1 missing value filled in by 4.1']
     """
 
     _: KW_ONLY
@@ -221,11 +222,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _known(self, names: Sequence[str], argument: str) -> set[str]:
         given = {"categorical": self.categorical, "drop": self.drop}[argument]
-        unknown = [name for name in given if name not in names]
-        if unknown:
-            raise ValueError(
-                f"{argument}: no column {unknown[0]!r}; columns are {', '.join(names)}"
-            )
+        for name in set(given) - set(names):
+            hint = f"{close_to(name, names)}; columns are {', '.join(names)}"
+            raise ValueError(f"{argument}: no column {name!r}{hint}")
         return set(given)
 
     def _describe(self, names: Sequence[str], n_rows: int) -> None:

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from . import numpy_predict
+from .paths import plain_paths
 from .plain import Step, plain_model
 
 #: The module that predicts from exported arrays; copy it wherever there is numpy.
 NUMPY_PREDICTOR = Path(numpy_predict.__file__)
 
 
-def to_numpy(estimator: Any) -> dict[str, np.ndarray]:
+def to_numpy(estimator: Any, *, contributions: bool = False) -> dict[str, np.ndarray]:
     """A fitted model as a dict of arrays, none of which holds objects.
 
     Parameters
     ----------
     estimator : classifier of this library with local models, or Pipeline that ends in one
         The pipeline's other steps may be scalers, Normalizer, PCA, TruncatedSVD or MEGM.
+    contributions : bool, default=False
+        Whether ``numpy_predict.explain`` shall work: with the references, which makes the file
+        larger. For local models of linear or quadratic maps and soft or hard gates, with linear
+        steps before; an error says what is not.
 
     Returns
     -------
@@ -44,6 +50,8 @@ def to_numpy(estimator: Any) -> dict[str, np.ndarray]:
     plain = plain_model(estimator)
     arrays: dict[str, np.ndarray] = {}
     facts = {"dtype": plain.dtype.name, "steps": _named(plain.steps, "steps", arrays)}
+    if contributions:
+        facts["paths"] = _named(plain_paths(estimator), "paths", arrays)
     if len(plain.classes):
         has_objects = plain.classes.dtype.hasobject
         arrays["classes"] = plain.classes.astype(str) if has_objects else plain.classes
@@ -55,6 +63,9 @@ def _named(part: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
     if isinstance(part, Step):
         parts = {key: _named(one, f"{name}.{key}", arrays) for key, one in part.parts.items()}
         return {"kind": part.kind, **parts}
+    if is_dataclass(part):
+        fields_of = {one.name: getattr(part, one.name) for one in fields(part)}
+        return {key: _named(one, f"{name}.{key}", arrays) for key, one in fields_of.items()}
     if isinstance(part, list):
         return [_named(one, f"{name}.{number}", arrays) for number, one in enumerate(part)]
     if not isinstance(part, np.ndarray):
@@ -69,7 +80,9 @@ def _are_equal(one: np.ndarray, other: np.ndarray) -> bool:
     return one.dtype == other.dtype and np.array_equal(one, other)
 
 
-def save_numpy(estimator: Any, path: Any, *, with_module: bool = False) -> None:
+def save_numpy(
+    estimator: Any, path: Any, *, with_module: bool = False, contributions: bool = False
+) -> None:
     """Write a model's arrays to a ``.npz`` file.
 
     Parameters
@@ -79,6 +92,8 @@ def save_numpy(estimator: Any, path: Any, *, with_module: bool = False) -> None:
         ``.npz`` is appended if missing.
     with_module : bool, default=False
         Write ``numpy_predict.py`` beside it, the one file that is needed to predict.
+    contributions : bool, default=False
+        As in :func:`to_numpy`.
 
     Examples
     --------
@@ -97,6 +112,7 @@ def save_numpy(estimator: Any, path: Any, *, with_module: bool = False) -> None:
     """
     path = Path(path)
     path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
-    np.savez_compressed(path, **to_numpy(estimator))  # type: ignore[arg-type]
+    arrays = to_numpy(estimator, contributions=contributions)
+    np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
     if with_module:
         shutil.copyfile(NUMPY_PREDICTOR, path.with_name(NUMPY_PREDICTOR.name))

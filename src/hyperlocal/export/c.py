@@ -16,14 +16,18 @@ import numpy as np
 
 from ..data.arguments import check_choice
 from ..maps.plain import NotPlain, Step
+from .c_paths import path_functions
 from .c_source import Buffer, Source, number
+from .paths import plain_paths
 from .plain import PlainModel, plain_model
 
 DTYPES = ("float32", "int8")
 STEPS = Path(__file__).with_name("steps.h")
 
 
-def to_c(estimator: Any, *, dtype: str = "float32", name: str = "model") -> str:
+def to_c(
+    estimator: Any, *, dtype: str = "float32", name: str = "model", contributions: bool = False
+) -> str:
     """A fitted model as a C99 header that needs no library but ``math.h`` and no heap.
 
     The header defines, for rows of ``NAME_N_FEATURES`` floats (``NAME`` in capital letters):
@@ -33,8 +37,8 @@ def to_c(estimator: Any, *, dtype: str = "float32", name: str = "model") -> str:
     - ``int NAME_predict(const float* x)``: the index of the predicted class in ``NAME_classes``
       (of a regressor the scores are the predictions, and this is missing);
     - ``float NAME_contributions(const float* x, int column, float* contributions)``: what each
-      feature adds to one of the scores, its local weight times its value; returns the constant
-      part. Their sum is the score. Missing where a map is not linear at a row.
+      feature adds to one of the scores, and returns the rest of it; their sum is the score. By
+      default these are local weights times values, and missing where a map is not linear at a row.
 
     Parameters
     ----------
@@ -46,6 +50,11 @@ def to_c(estimator: Any, *, dtype: str = "float32", name: str = "model") -> str:
         similar scale.
     name : str, default="model"
         Prefix of all names in the header.
+    contributions : bool, default=False
+        Whether contributions are those of ``explain`` in Python, relative to references. The
+        constants, in single precision, become about three times as many, and explaining a row costs
+        some hundred predictions. For local models of linear or quadratic maps and soft or hard
+        gates, with linear steps before; an error says what is not.
 
     Returns
     -------
@@ -68,11 +77,12 @@ def to_c(estimator: Any, *, dtype: str = "float32", name: str = "model") -> str:
     plain = plain_model(estimator)
     source = Source(dtype)
     scores = _apply(source, Buffer("x0", plain.n_features_in), plain.steps)
-    text = "\n\n".join(_parts(source, plain, scores))
+    paths = path_functions(source, plain_paths(estimator)) if contributions else []
+    text = "\n\n".join(_parts(source, plain, scores, paths))
     return re.sub(r"\bhl_", f"{name}_", text).replace("HL_", f"{name.upper()}_") + "\n"
 
 
-def _parts(source: Source, plain: PlainModel, scores: Buffer) -> list[str]:
+def _parts(source: Source, plain: PlainModel, scores: Buffer, paths: list[str]) -> list[str]:
     kind = "float" if source.dtype == "float32" else "signed char"
     return [
         f"/* Written by hyperlocal.export.to_c: {plain.n_features_in} features, "
@@ -87,7 +97,7 @@ def _parts(source: Source, plain: PlainModel, scores: Buffer) -> list[str]:
         *source.constants,
         _score_function(source, scores),
         *([] if not len(plain.classes) else [_PREDICT_TWO if scores.width == 1 else _PREDICT]),
-        _contribution_function(source, scores),
+        *(paths or [_contribution_function(source, scores)]),
         "#endif",
     ]
 

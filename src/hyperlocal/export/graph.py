@@ -144,7 +144,8 @@ class Graph:
     def model(self, input_name: str, n_features: int, outputs: dict[str, Any]) -> Any:
         """The graph with its input and its outputs, checked.
 
-        ``outputs`` gives of each name the data type and the shape of one row.
+        ``outputs`` gives of each name the data type and the shape of one row; None for a vector
+        that is the same for all rows.
         """
         onnx = import_onnx()
         helper = onnx.helper
@@ -155,7 +156,9 @@ class Graph:
             )
         infos = [
             helper.make_tensor_value_info(
-                name, helper.np_dtype_to_tensor_dtype(np.dtype(dtype)), ["n", *shape]
+                name,
+                helper.np_dtype_to_tensor_dtype(np.dtype(dtype)),
+                [None] if shape is None else ["n", *shape],
             )
             for name, (dtype, shape) in {
                 input_name: (self.dtype, (n_features,)), **outputs

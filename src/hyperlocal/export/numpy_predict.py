@@ -5,6 +5,7 @@ Copy it into your project, beside the file that ``hyperlocal.export.save_numpy``
     model = load("model.npz")
     labels = predict(model, X)
     scores = decision_function(model, X)
+    contributions, references, remainders = explain(model, X)  # exported with contributions=True
 """
 
 import json
@@ -210,3 +211,118 @@ _STEPS: dict = {
     "always": _always, "gate": _gate, "levels": _levels, "local": _local, "tree": _tree,
     "latent": _latent, "sorted": _sorted,
 }  # fmt: skip
+
+
+# ---- explanations ----------------------------------------------------------------------------
+
+
+def explain(model, X):
+    """What each feature adds to the scores of dense rows, relative to the references kept.
+
+    Returns contributions ``(n_rows, n_columns, n_features)``, the mean scores of the references
+    ``(n_columns,)``, and remainders ``(n_rows, n_columns)``: all three add up to the scores.
+    """
+    facts = _with_arrays(json.loads(str(model["facts"])), model)
+    if "paths" not in facts:
+        raise ValueError("the model was exported without contributions; give contributions=True.")
+    paths, X = facts["paths"], np.asarray(X, np.float64)
+    scores = decision_function(model, X).reshape(len(X), -1).astype(np.float64)
+    found = np.zeros((*scores.shape, X.shape[1]))
+    for share, start in zip(paths["shares"], paths["references"], strict=True):
+        weights = sum(_line_weights(level, start, X, paths) for level in paths["levels"])
+        found += share * weights * (X - start)[:, None]
+    return found, paths["reference_scores"], scores - paths["reference_scores"] - found.sum(axis=2)
+
+
+def _line_weights(level, start, X, paths):
+    """Gradients of one level's scores, averaged on the way from a reference to rows."""
+    line = _Line(level, start, X, paths)
+    averages, total, stays = line.averages(paths["coarse"])
+    before, after = line.scores_at(0.0), line.scores_at(1.0)
+    error = np.abs(after - before - total)
+    rough = stays & (error > paths["tolerance"] * (np.abs(before) + np.abs(after))).any(axis=1)
+    if rough.any():
+        finer, _, _ = _Line(level, start, X[rough], paths).averages(paths["fine"])
+        averages[rough] = finer
+    return averages
+
+
+class _Line:
+    """The way from one reference to rows: logits are linear in t, scores of second degree."""
+
+    def __init__(self, level, start, X, paths):
+        self.level, self.paths = level, paths
+        self.logits = start @ level["logits"] + level["logit_shift"]
+        self.logit_change = (X - start) @ level["logits"]
+        self.start = start @ paths["inner"] + paths["inner_shift"]
+        self.change = (X - start) @ paths["inner"]
+        self.first = _slopes(level, self.start[None])
+        self.bend = _slopes(level, self.change) - level["slopes"]
+        self.start_scores = 0.5 * (self.first[0] + level["slopes"]) @ self.start
+        self.start_scores = self.start_scores + level["intercept"]
+        self.linear = np.einsum("jcv,nv->njc", self.first[0], self.change)
+        self.curved = 0.5 * np.einsum("njcv,nv->njc", self.bend, self.change)
+
+    def gate(self, t):
+        """Weights of the local models, and which of them are active."""
+        logits = self.logits + t * self.logit_change
+        least = np.sort(logits, axis=1)[:, -self.level["n_active"], None]
+        active = logits >= least
+        weights = np.where(active, np.exp(logits - logits.max(axis=1, keepdims=True)), 0)
+        if not self.level["factor"]:
+            return weights / weights.sum(axis=1, keepdims=True), active
+        return self.level["factor"] * weights / np.linalg.norm(weights, axis=1)[:, None], active
+
+    def lengths(self, t):
+        """``1/‖[φ, B]‖``, ``u``, and half the slope of ``‖φ‖²`` with respect to it."""
+        u = self.start + t * self.change
+        if not self.paths["lengths"]:
+            return np.ones(len(u)), u, np.zeros_like(u)
+        alpha, beta, n_paired, bias = self.paths["lengths"]
+        paired = (u[:, : int(n_paired)] ** 2).sum(axis=1)
+        square = alpha * (u * u).sum(axis=1) + beta * paired**2 + bias**2
+        half = alpha * u
+        half[:, : int(n_paired)] += 2 * beta * paired[:, None] * u[:, : int(n_paired)]
+        inverse = np.divide(1, square, out=np.zeros_like(square), where=square > 0)
+        return np.sqrt(inverse), u, half * inverse[:, None]
+
+    def models(self, t):
+        """Scores of the local models."""
+        return self.start_scores + t * (self.linear + t * self.curved)
+
+    def scores_at(self, t):
+        """Scores of the level, ``(n_rows, n_columns)``."""
+        scale = self.lengths(t)[0][:, None]
+        return scale * np.einsum("nj,njc->nc", self.gate(t)[0], self.models(t))
+
+    def averages(self, rule):
+        """Weights of features, their sums over the differences, and where no anchor changed."""
+        weights, total, stays, first = 0, 0, True, None
+        for t, share in rule.T:
+            gate, active = self.gate(t)
+            first = active if first is None else first
+            stays = stays & (active == first).all(axis=1)
+            scale, _, shrink = self.lengths(t)
+            models = self.models(t)
+            mean = np.einsum("nj,njc->nc", gate, models)
+            squared = self.level["factor"] ** 2
+            own = gate / squared if squared else np.ones_like(gate)
+            on_logits = gate[:, :, None] * (models - own[:, :, None] * mean[:, None])
+            on_inner = np.einsum("nj,njcv->ncv", gate, self.first + t * self.bend)
+            on_inner = on_inner - mean[:, :, None] * shrink[:, None]
+            step = on_inner @ self.paths["inner"].T
+            step = step + np.einsum("njc,dj->ncd", on_logits, self.level["logits"])
+            along = np.einsum("ncv,nv->nc", on_inner, self.change)
+            along = along + np.einsum("njc,nj->nc", on_logits, self.logit_change)
+            weights = weights + (share * scale)[:, None, None] * step
+            total = total + (share * scale)[:, None] * along
+        return weights, total, stays
+
+
+def _slopes(level, u):
+    """Gradients of the local models' scores with respect to ``u``, ``(n, m, n_columns, e)``."""
+    n_paired = level["curvature"].shape[2]
+    slopes = np.repeat(level["slopes"][None], len(u), axis=0)
+    bent = np.einsum("jcvw,nv->njcw", level["curvature"], u[:, :n_paired])
+    slopes[..., :n_paired] += bent
+    return slopes

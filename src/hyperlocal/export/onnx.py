@@ -12,6 +12,8 @@ import numpy as np
 
 from ..maps.plain import Step
 from .graph import OPSET, Graph, import_onnx
+from .onnx_paths import explained
+from .paths import plain_paths
 from .plain import PlainModel, fitted_parts, n_foreign_steps, plain_model
 
 # Stands for rows of no features: not every runtime takes tensors without columns.
@@ -19,7 +21,12 @@ NOTHING = "nothing"
 
 
 def to_onnx(
-    estimator: Any, *, dtype: Any = None, input_name: str = "X", target_opset: int = OPSET
+    estimator: Any,
+    *,
+    dtype: Any = None,
+    input_name: str = "X",
+    target_opset: int = OPSET,
+    contributions: bool = False,
 ) -> Any:
     """A fitted model as an ONNX graph.
 
@@ -35,6 +42,9 @@ def to_onnx(
     input_name : str, default="X"
     target_opset : int, default=18
         Version of the operators, 13 or more: older runtimes need an older one.
+    contributions : bool, default=False
+        Whether the graph explains rows too. For local models of linear or quadratic maps and soft
+        or hard gates, with linear steps before; an error says what is not.
 
     Returns
     -------
@@ -42,7 +52,10 @@ def to_onnx(
         One input, rows of shape ``(n, n_features)``. A classifier has the outputs "label", shape
         ``(n,)``, "scores", the decision function, and with ``loss="log"`` "probabilities"; a
         regressor has "values", a transformer "features". A graph cannot refuse rows: those with NaN
-        or infinity have scores of NaN, and their labels mean nothing. Write it by ``onnx.save``.
+        or infinity have scores of NaN, and their labels mean nothing. With contributions also
+        "contributions", what each feature adds to each score, of shape
+        ``(n, n_columns, n_features)``, and "reference", the mean scores of the references that the
+        contributions are relative to, ``(n_columns,)``. Write it by ``onnx.save``.
 
     Examples
     --------
@@ -75,6 +88,8 @@ def to_onnx(
     else:
         graph.op("Identity", result, name="features")
         outputs = {"features": (kind, (None,))}
+    if contributions:
+        outputs |= explained(graph, input_name, plain_paths(estimator))
     return graph.model(input_name, plain.n_features_in, outputs)
 
 

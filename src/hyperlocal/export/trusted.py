@@ -2,6 +2,13 @@
 
 import numpy as np
 from sklearn.compose import make_column_selector
+from sklearn.feature_selection import (
+    chi2,
+    f_classif,
+    f_regression,
+    mutual_info_classif,
+    mutual_info_regression,
+)
 
 import hyperlocal
 
@@ -63,8 +70,12 @@ _PARTS = [
     StackedMap, SvmOptions, TargetScale, TextEncoder, TransformerMap, TreeModel, TreeSearch,
 ]  # fmt: skip
 
-# Plain data of scikit-learn's ColumnTransformer, which skops does not trust by itself.
-_OTHERS = [make_column_selector, np.dtype]
+# Parts of scikit-learn's ColumnTransformer, and functions that its selectors of features call when
+# they are fitted; skops does not trust these by itself.
+_OTHERS = [
+    make_column_selector, np.dtype, chi2, f_classif, f_regression, mutual_info_classif,
+    mutual_info_regression,
+]  # fmt: skip
 
 #: What to trust when a model of this library is loaded by skops:
 #: ``skops.io.load(path, trusted=TRUSTED_TYPES)``. None of them runs code while it is loaded.

@@ -32,18 +32,18 @@ _EXPLAIN = "float explain(int column) { return model_contributions(row, column, 
 _FUNCTIONS = ["row_place", "scores_place", "contributions_place", "n_features", "n_scores", "score"]
 
 
-def to_wasm(estimator: Any, *, dtype: str = "float32") -> str:
+def to_wasm(estimator: Any, *, dtype: str = "float32", contributions: bool = False) -> str:
     """A fitted model as a JavaScript module that runs in browsers and in Node.js.
 
     The module has all it needs in it: WebAssembly, compiled from the header of :func:`to_c`. It
     exports ``load()``, a promise of an object with ``classes``, ``nFeatures`` and the functions
     ``decisionFunction(row)``, ``predict(row)`` and ``explain(row, column)``; the last gives
-    ``{contributions, constant}`` of the header (local weights times values), which add up to one
-    of the scores, and is missing where the header has no contributions.
+    ``{contributions, constant}`` of the header, which add up to one of the scores, and is missing
+    where the header has no contributions.
 
     Parameters
     ----------
-    estimator, dtype : as in :func:`to_c`
+    estimator, dtype, contributions : as in :func:`to_c`
 
     Returns
     -------
@@ -66,7 +66,7 @@ def to_wasm(estimator: Any, *, dtype: str = "float32") -> str:
     classes = plain_model(estimator).classes
     if not len(classes):
         raise NotPlain("to_wasm writes classifiers; for a regressor use to_c or to_onnx.")
-    header = to_c(estimator, dtype=dtype)
+    header = to_c(estimator, dtype=dtype, contributions=contributions)
     labels = classes.astype(str) if classes.dtype.hasobject else classes
     texts = {"CLASSES": json.dumps(np.asarray(labels).tolist()), "WASM": _compiled(header)}
     module = MODULE.read_text(encoding="utf-8")

@@ -63,6 +63,11 @@ class CodeOn:
         """Whether distances are measured on the mapped features."""
         return isinstance(self.source, str) and self.source == "features"
 
+    @property
+    def is_linear(self) -> bool:
+        """Whether what distances are measured on is linear in the input's features."""
+        return self.uses_input or isinstance(self.source, (InputMap, np.ndarray))
+
     def after(self, before: InputMap) -> CodeOn:
         """The same of rows that are mapped linearly first; a feature map does that itself."""
         if self.uses_map:

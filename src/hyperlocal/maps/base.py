@@ -55,6 +55,12 @@ class FeatureMap:
         """φ(x) written out, for coding on mapped features."""
         return self.stored(X)
 
+    def products(self, X: Any) -> np.ndarray:
+        """``φ(x)·φ(x')`` of all pairs of rows, in double precision."""
+        phi = self.stored(X)
+        products = phi.astype(np.float64, copy=False) @ phi.T
+        return products.toarray() if sp.issparse(products) else products
+
     def pull_back(self, X: np.ndarray, coef: np.ndarray) -> tuple[np.ndarray, Any]:
         """Weights on φ(x), ``(n_rows, n_classes, p)``, as weights on x and a shift of the bias."""
         return coef, 0
@@ -79,6 +85,11 @@ class FeatureMap:
         """Whether contributions are of the input's features, not of the mapped ones."""
         return self.explains_input
 
+    @property
+    def feature_factors(self) -> np.ndarray | None:
+        """Where inner numbers are the features times factors: these. None elsewhere."""
+        return np.ones(self.n_features_in) if type(self) is FeatureMap else None
+
     def inner_rows(self, X: Any) -> np.ndarray:
         """The numbers of which φ(x) is a polynomial, dense, in double precision."""
         stored = self.stored(X)
@@ -99,9 +110,23 @@ class FeatureMap:
         """
         return coef[None]
 
-    def squared_lengths(self, inner_lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """``‖φ‖²`` of squared lengths of inner numbers, and its derivative."""
-        return inner_lengths, np.ones_like(inner_lengths)
+    def curvature(self, n_inner: int, coef: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Slopes of ``coef_jc · φ`` at zero, and second derivatives of the numbers multiplied.
+
+        Of shapes (n_models, n_columns, n_inner) and (n_models, n_columns, n, n).
+        """
+        n_paired = self.lengths[2]
+        slopes = self.slopes(np.eye(n_inner + 1, n_inner, -1)[: n_paired + 1], coef)
+        return slopes[0], np.moveaxis((slopes[1:] - slopes[0])[..., :n_paired], 0, 2)
+
+    @property
+    def lengths(self) -> tuple[float, float, int]:
+        """``α``, ``β`` and ``n`` of ``‖φ‖² = α‖u‖² + β‖p‖⁴``.
+
+        ``u`` are the inner numbers and ``p`` the first n of them, of which products are taken; no
+        products are taken where β is zero.
+        """
+        return 1.0, 0.0, 0
 
     def path_weights(
         self, weights: np.ndarray, X: np.ndarray, reference: np.ndarray, workers: Workers

@@ -51,6 +51,12 @@ class InputMap:
         # A product of sparse matrices would not have its indices in order, as the core requires.
         return sp.csr_array((X.data * factors[X.indices], X.indices, X.indptr), shape=X.shape)
 
+    def restored(self, Z: np.ndarray) -> np.ndarray:
+        """Rows that are mapped to ``Z``; zero in features, or directions, that are left out."""
+        if not self.is_diagonal:
+            return Z @ np.linalg.pinv(self.factors.astype(Z.dtype, copy=False))
+        return np.divide(Z, self.factors, out=np.zeros_like(Z), where=self.factors != 0)
+
     def pull_back(self, coef: np.ndarray) -> np.ndarray:
         """Weights on z as weights on x, along the last axis."""
         factors = self.factors.astype(coef.dtype, copy=False)
@@ -98,6 +104,10 @@ class MappedInput(FeatureMap):
         """φ of mapped rows."""
         return self.inner.mapped(self.before.transform(X))
 
+    def products(self, X: Any) -> np.ndarray:
+        """Those of mapped rows."""
+        return self.inner.products(self.before.transform(X))
+
     def pull_back(self, X: Any, coef: np.ndarray) -> tuple[np.ndarray, Any]:
         """Weights on φ as weights on mapped rows, and these on the rows as given."""
         local, shift = self.inner.pull_back(self.before.transform(X), coef)
@@ -112,6 +122,14 @@ class MappedInput(FeatureMap):
         """Whether the inner map does."""
         return self.inner.attributes_input
 
+    @property
+    def feature_factors(self) -> np.ndarray | None:
+        """The product of both, where features are multiplied."""
+        inner = self.inner.feature_factors
+        return (
+            inner * self.before.factors if self.before.is_diagonal and inner is not None else None
+        )
+
     def inner_rows(self, X: Any) -> np.ndarray:
         """Those of the inner map."""
         return self.inner.inner_rows(self.before.transform(X))
@@ -120,9 +138,10 @@ class MappedInput(FeatureMap):
         """Those of the inner map."""
         return self.inner.slopes(inner, coef)
 
-    def squared_lengths(self, inner_lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    @property
+    def lengths(self) -> tuple[float, float, int]:
         """Those of the inner map."""
-        return self.inner.squared_lengths(inner_lengths)
+        return self.inner.lengths
 
     def path_weights(
         self, weights: np.ndarray, X: np.ndarray, reference: np.ndarray, workers: Workers

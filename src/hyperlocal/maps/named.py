@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.kernel_approximation import Nystroem
 
 from ..data.arguments import check_choice
 from .additive import AdditiveKernelMap
 from .base import BiasOnlyMap, FeatureMap
-from .nystroem import nystroem_of
-from .quadratic import QuadraticMap
+from .quadratic import ROWS_FOR_PRINCIPAL_AXES, QuadraticMap
 from .transformer import TransformerMap
 
 FEATURE_MAPS = (
@@ -23,6 +23,7 @@ WIDEST_QUADRATIC_INPUT = 64
 # at most so many, each with at least that share of the variance. The features stay beside them.
 N_PRINCIPAL_AXES = 40
 LEAST_SHARE = 0.005
+NYSTROEM_COMPONENTS = 100
 
 
 def check_feature_map(feature_map: Any) -> None:
@@ -72,4 +73,17 @@ def _automatic_map(X: Any, n_rows: int | None) -> FeatureMap:
     n_axes = None if X.shape[1] <= WIDEST_QUADRATIC_INPUT else N_PRINCIPAL_AXES
     return QuadraticMap(
         n_axes, rescale=True, n_rows=n_rows, keep_features=True, least_share=LEAST_SHARE
+    )
+
+
+def nystroem_of(X: Any, rng: np.random.Generator) -> Nystroem:
+    """Similarities to some training rows."""
+    sample = X[:ROWS_FOR_PRINCIPAL_AXES]
+    variance = (
+        sample.multiply(sample).mean() - sample.mean() ** 2 if sp.issparse(X) else sample.var()
+    )
+    return Nystroem(
+        gamma=1 / (X.shape[1] * float(variance) or 1),
+        n_components=min(NYSTROEM_COMPONENTS, X.shape[0]),
+        random_state=int(rng.integers(np.iinfo(np.int32).max)),
     )

@@ -115,6 +115,15 @@ class QuadraticMap(FeatureMap):
         self.rows(self.stored(X)).gather(np.arange(X.shape[0]), out)
         return out
 
+    def products(self, X: Any) -> np.ndarray:
+        """``(z·z' + 1)² − 1`` of scaled rows, and twice the products of features that are kept."""
+        z = self.stored(X) * self.scale
+        z = z.toarray() if sp.issparse(z) else z.astype(np.float64, copy=False)
+        paired, kept = z[:, : self._n_paired], z[:, self._n_paired :]
+        products = paired @ paired.T
+        products *= products + 2
+        return products + 2 * (kept @ kept.T) if self._keeps_features else products
+
     def pull_back(self, X: np.ndarray, coef: np.ndarray) -> tuple[np.ndarray, Any]:
         """Contract the symmetric matrix of product weights with the row itself.
 
@@ -159,31 +168,42 @@ class QuadraticMap(FeatureMap):
             begin += n - i
         return local * self.scale
 
+    @property
+    def feature_factors(self) -> np.ndarray | None:
+        """The scale, unless products are of principal components."""
+        return np.full(self.n_features_in, float(self.scale)) if self.axes is None else None
+
     def inner_rows(self, X: Any) -> np.ndarray:
         """The rows, or their principal components, times the scale."""
         return super().inner_rows(X) * float(self.scale)
 
     def slopes(self, inner: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """The linear weights plus twice the symmetric matrices of product weights times the row."""
-        width = inner.shape[1]
-        upper, lower = np.triu_indices(width)
-        matrix = np.zeros((*coef.shape[:2], width, width))
+        width, n = inner.shape[1], self._n_paired
+        upper, lower = np.triu_indices(n)
+        matrix = np.zeros((n + 1, *coef.shape[:2], width))
         # An off-diagonal product has weight √2 M_ij: half of it for each of its two features.
-        matrix[..., upper, lower] = coef[..., width:] * np.where(upper == lower, 1, np.sqrt(0.5))
-        matrix[..., lower, upper] = matrix[..., upper, lower]
-        bent = inner @ matrix.reshape(-1, width).T
-        return 2 * bent.reshape(-1, *matrix.shape[:3]) + np.sqrt(2) * coef[..., :width]
+        products = coef[..., width:] * np.where(upper == lower, 2, np.sqrt(2))
+        matrix[upper, ..., lower] = matrix[lower, ..., upper] = np.moveaxis(products, 2, 0)
+        matrix[n] = np.sqrt(2) * coef[..., :width]
+        extended = np.hstack([inner[:, :n], np.ones((len(inner), 1))])
+        return (extended @ matrix.reshape(n + 1, -1)).reshape(-1, *matrix.shape[1:])
 
-    def squared_lengths(self, inner_lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """``(‖z‖² + 1)² − 1``."""
-        return (inner_lengths + 2) * inner_lengths, 2 * (inner_lengths + 1)
+    @property
+    def lengths(self) -> tuple[float, float, int]:
+        """``2‖z‖² + ‖p‖⁴``, ``p`` the numbers of which products are taken."""
+        return 2.0, 1.0, self._n_paired
 
     def path_weights(
         self, weights: np.ndarray, X: np.ndarray, reference: np.ndarray, workers: Workers
     ) -> np.ndarray:
-        """Weights on principal components are weights on the input."""
+        """Weights on principal components, and on features that are kept, are weights on these."""
         weights = weights * float(self.scale)
-        return weights if self.axes is None else weights @ self.axes
+        if self.axes is None:
+            return weights
+        n = self._n_paired
+        local = weights[..., :n] @ self.axes
+        return local + weights[..., n:] if self._keeps_features else local
 
     def plain(self) -> list[Step]:
         """Principal components, if there are any, then products of pairs."""

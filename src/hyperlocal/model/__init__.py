@@ -3,15 +3,18 @@
 Lifted rows, losses and the optimization problem are here too: solvers take them from here.
 """
 
+from .chain_settings import ChainSettings
 from .explanation import BoundaryPoint, Explanation
 from .explanations import Explanations
 from .inspection import (
     MeanContributions,
+    MeanInteractions,
     anchor_weights,
     mean_contributions,
+    mean_interactions,
     support_fraction_bound,
 )
-from .local_model import ChainSettings, LocalModel
+from .local_model import LocalModel
 from .through import explain
 
 __all__ = [
@@ -21,8 +24,10 @@ __all__ = [
     "Explanations",
     "LocalModel",
     "MeanContributions",
+    "MeanInteractions",
     "anchor_weights",
     "explain",
     "mean_contributions",
+    "mean_interactions",
     "support_fraction_bound",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +15,7 @@ from ..runtime.threads import Workers, row_blocks
 from .background import Background
 
 NUMBERS_PER_BLOCK = 1 << 21
-MOST_ROWS_PER_BLOCK = 1_024
+MOST_ROWS_PER_BLOCK = 256
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,8 @@ class Paths:
         Scores of the rows, and mean scores of the references.
     names : ndarray of str or None
         Names of the features, where they are not those of the rows that the model takes.
+    are_own : bool
+        Whether each row has references of its own.
     """
 
     starts: Sequence[np.ndarray]
@@ -83,6 +85,7 @@ class Paths:
     scores: np.ndarray
     references: np.ndarray
     names: np.ndarray | None = None
+    are_own: bool = False
 
     def contributions(self) -> Contributions:
         """Differences times averages, and what they leave."""
@@ -128,6 +131,14 @@ class PathModel(Protocol):
         """Gradients averaged on the way to rows, for one reference after the other."""
 
 
+@runtime_checkable
+class HasContributions(Protocol):
+    """A model that may have contributions without the averages of each way."""
+
+    def contributions(self, X: Any, background: Background, workers: Workers) -> np.ndarray | None:
+        """``(n_rows, n_columns, n_features)``; None where it has not."""
+
+
 def model_paths(model: PathModel, X: Any, background: Background, workers: Workers) -> Paths:
     """The ways from the background to checked rows.
 
@@ -140,7 +151,7 @@ def model_paths(model: PathModel, X: Any, background: Background, workers: Worke
     workers : Workers
     """
     scores = model.scores(X, workers).astype(np.float64)
-    expected = background.weights @ model.scores(background.rows, workers).astype(np.float64)
+    expected = mean_score(model, background, workers)
     return Paths(
         [start[None] for start in _seen(model, background.rows)],
         list(model.path_weights(X, background.rows, workers)),
@@ -178,11 +189,26 @@ def path_contributions(
     per_row = background.rows.size * max(1, getattr(model, "n_columns", 1))
     size = min(MOST_ROWS_PER_BLOCK, numbers_per_block // max(1, per_row))
     blocks = row_blocks(X.shape[0], max(1, size))
+    mean = mean_score(model, background, workers)
 
     def explain(block: tuple[int, int]) -> Contributions:
-        return model_paths(model, X[slice(*block)], background, Workers(1)).contributions()
+        rows = X[slice(*block)]
+        values = None
+        if isinstance(model, HasContributions):
+            values = model.contributions(rows, background, Workers(1))
+        if values is None:
+            return model_paths(model, rows, background, Workers(1)).contributions()
+        scores = model.scores(rows, Workers(1)).astype(np.float64)
+        references = np.broadcast_to(mean, scores.shape)
+        remainders = scores - references - values.sum(axis=2)
+        return Contributions(values, references, remainders, scores, _seen(model, rows))
 
     return joined(list(workers.map(explain, blocks)))
+
+
+def mean_score(model: PathModel, background: Background, workers: Workers) -> np.ndarray:
+    """The mean scores of references, ``(n_columns,)``."""
+    return background.weights @ model.scores(background.rows, workers).astype(np.float64)
 
 
 def joined(parts: Sequence[Contributions]) -> Contributions:

@@ -65,7 +65,9 @@ def foreign_model(estimator: Any) -> ExpansionModel:
         return replace(inner, coef=inner.coef * scale, intercept=inner.intercept * scale + center)
     if not isinstance(estimator, KERNEL_MODELS):
         coef = np.atleast_2d(_dense(estimator.coef_))
-        return linear_expansion(coef, np.zeros(len(coef)) + estimator.intercept_)
+        # SGDOneClassSVM subtracts an offset.
+        intercept = getattr(estimator, "intercept_", -getattr(estimator, "offset_", 0.0))
+        return linear_expansion(coef, np.zeros(len(coef)) + intercept)
     kernel, support = _kernel(estimator), _dense(estimator.support_vectors_)
     dual, intercept = _dense(estimator.dual_coef_), np.asarray(estimator.intercept_)
     if len(dual) == 1 and len(getattr(estimator, "classes_", (0, 1))) <= 2:

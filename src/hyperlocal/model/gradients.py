@@ -140,18 +140,24 @@ def _toward_anchors(
 
 
 def gradient_products(
-    model: LocalModel, X: Any, sample_weight: np.ndarray, workers: Workers
+    model: LocalModel,
+    X: Any,
+    sample_weight: np.ndarray,
+    workers: Workers,
+    *,
+    diagonal: bool = False,
 ) -> np.ndarray:
     """``M = Σ_ic s_i g_ic g_icᵀ / (Σ_i s_i · n_columns)`` of gradients ``g``, in double precision.
 
     Feature i is relevant where ``M_ii`` is large; eigenvectors of M are directions in which scores
-    change.
+    change. Of many features, ``diagonal`` needs less memory: only ``M_ii``.
     """
-    products = np.zeros((model.n_features_in, model.n_features_in))
+    width = model.n_features_in
+    products = np.zeros(width if diagonal else (width, width))
     per_row = model.n_columns * model.n_features_in
     for begin, end in row_blocks(X.shape[0], max(1, NUMBERS_PER_BLOCK // max(1, per_row))):
         gradients = score_gradients(model, X[begin:end], workers).astype(np.float64)
         gradients *= np.sqrt(sample_weight[begin:end])[:, None, None]
-        flat = gradients.reshape(-1, model.n_features_in)
-        products += flat.T @ flat
+        flat = gradients.reshape(-1, width)
+        products += np.einsum("ni,ni->i", flat, flat) if diagonal else flat.T @ flat
     return products / (float(sample_weight.sum()) * model.n_columns)

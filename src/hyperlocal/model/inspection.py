@@ -8,15 +8,23 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from ..runtime.threads import Workers, row_blocks
+from .contributions import as_dense
+from .explaining import input_names
 from .explanation import Explanation
 from .explanations import Explanations
+from .local_model import LocalModel
 from .multiclass import as_columns
-from .through import explain
+from .through import affine_parts, explain, fitted_parts, transformed_rows
+
+ROWS_PER_BLOCK = 64
 
 __all__ = [
     "MeanContributions",
+    "MeanInteractions",
     "anchor_weights",
     "mean_contributions",
+    "mean_interactions",
     "split_pipeline",
     "support_fraction_bound",
 ]
@@ -101,6 +109,98 @@ def mean_contributions(estimator: Any, X: Any, background: Any = None) -> MeanCo
     )
 
 
+@dataclass(frozen=True)
+class MeanInteractions:
+    """Which features act together in quadratic local models, over many rows.
+
+    Attributes
+    ----------
+    feature_names : ndarray of str
+    values : ndarray of shape (n_features, n_features)
+        Mean of ``|∂²f/∂x_i ∂x_k| s_i s_k`` over rows and scores, ``s`` the features' standard
+        deviations: what changing both by one deviation adds to the effects of either alone. On the
+        diagonal half of it, what the square of a feature adds.
+    """
+
+    feature_names: np.ndarray
+    values: np.ndarray
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame of pairs, those that matter most first."""
+        import pandas
+
+        first, second = np.triu_indices(len(self.values))
+        order = np.argsort(-self.values[first, second], kind="stable")
+        return pandas.DataFrame(
+            {
+                "first": self.feature_names[first][order],
+                "second": self.feature_names[second][order],
+                "mean |interaction|": self.values[first, second][order],
+            }
+        )
+
+
+def mean_interactions(estimator: Any, X: Any) -> MeanInteractions:
+    """Products of pairs of features in the local models that are active at rows.
+
+    The gate is held fixed: how weights of local models change is no product of features.
+
+    Parameters
+    ----------
+    estimator : estimator with a quadratic map, or Pipeline of linear steps and one
+        Fitted.
+    X : {array-like, CSR} of shape (n_rows, n_features)
+
+    Returns
+    -------
+    MeanInteractions
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal import LocallyLinearSVC
+    >>> from hyperlocal.model import mean_interactions
+    >>> X = np.random.default_rng(0).normal(size=(400, 4))
+    >>> model = LocallyLinearSVC(feature_map="quadratic", C=1.0, random_state=0)
+    >>> found = mean_interactions(model.fit(X, X[:, 1] * X[:, 3] > 0), X).to_frame()
+    >>> found.iloc[0, :2].tolist()
+    ['x1', 'x3']
+    """
+    steps, last = fitted_parts(estimator)
+    model, rows = getattr(last, "model_", None), as_dense(X)
+    if not isinstance(model, LocalModel) or model.feature_map.lengths[2] == 0:
+        raise ValueError(
+            "only quadratic local models have products of features; feature_map='quadratic'."
+        )
+
+    def inner_numbers(points: np.ndarray) -> np.ndarray:
+        return model.feature_map.inner_rows(transformed_rows(steps, points).astype(model.dtype))
+
+    found = affine_parts(inner_numbers, rows[:8])
+    if found is None:
+        raise ValueError("a step before the model is not linear; give the rows after it.")
+    values = _mean_curvature(model, transformed_rows(steps, X), found[0])
+    values *= np.outer(rows.std(axis=0), rows.std(axis=0))
+    np.fill_diagonal(values, 0.5 * np.diag(values))
+    return MeanInteractions(input_names((steps or [last])[0]), values)
+
+
+def _mean_curvature(model: LocalModel, X: Any, inner: np.ndarray) -> np.ndarray:
+    """Mean ``|∂²f/∂x_i ∂x_k|`` over rows and columns, the gate held fixed."""
+    coef, n_paired = model.coef.astype(np.float64), model.feature_map.lengths[2]
+    _, curvature = model.feature_map.curvature(inner.shape[1], coef)
+    to_paired, total = inner[:, :n_paired], np.zeros((len(inner), len(inner)))
+    rows = as_dense(X).astype(model.dtype, copy=False)
+    with Workers(1) as workers:
+        for begin, end in row_blocks(len(rows), ROWS_PER_BLOCK):
+            lifted = model.lift(rows[begin:end], workers)
+            gate = np.zeros((end - begin, model.n_anchors))
+            np.put_along_axis(gate, lifted.anchors.astype(np.intp), lifted.gate, axis=1)
+            bent = np.tensordot(gate, curvature, axes=1)
+            total += np.abs(to_paired @ bent @ to_paired.T).mean(axis=1).sum(axis=0)
+    return total / len(rows)
+
+
 def anchor_weights(model: Any) -> np.ndarray:
     """The weights of each local model on the input's features, ``(n_models, n_columns, p)``.
 
@@ -131,10 +231,9 @@ def anchor_weights(model: Any) -> np.ndarray:
             f"the local models of this {type(model).__name__} have no weights on the input's "
             "features: its feature map or projection comes between."
         )
-    gate = getattr(fitted, "gate", None)
     at = np.zeros((len(coef), feature_map.n_features_in), coef.dtype)
-    if gate is not None and fitted.code_on.uses_input and gate.anchors.shape == at.shape:
-        at = gate.anchors
+    if isinstance(fitted, LocalModel) and fitted.codes_input and fitted.anchors.shape == at.shape:
+        at = fitted.anchors
     elif coef.shape[2] > feature_map.n_features_in:
         raise ValueError("a quadratic map has weights at places of the input; code_on='input'.")
     return feature_map.pull_back(at, coef)[0]

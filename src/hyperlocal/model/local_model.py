@@ -10,28 +10,25 @@ A :class:`LocalModel` is made in two steps. :class:`ChainSettings` places anchor
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..data.arguments import check_flag, check_number
 from ..data.labelled import LabelledRows, equal_neighbors
-from ..gates.anchors import default_n_anchors, default_n_codes
-from ..gates.code_on import CodeOn, check_code_on
+from ..gates.code_on import CodeOn
 from ..gates.codes import Codes
-from ..gates.gate import ConstantGate, Gate, check_gate
-from ..gates.levels import fit_levels
+from ..gates.gate import ConstantGate, Gate
 from ..maps.base import FeatureMap
 from ..maps.linear import InputMap, MappedInput
-from ..maps.named import check_feature_map, make_feature_map
 from ..maps.plain import Step
 from ..runtime.threads import Workers, row_blocks
+from .background import Background
 from .explanation import LocalRows
 from .lifting import LiftedRows
 from .multiclass import column_targets, n_columns
-from .paths import local_path_weights
+from .paths import local_contributions, local_path_weights
 from .problem import Problem, regression_problem
 from .residuals import RegressionLoss
 from .scorer import Scorer
@@ -133,6 +130,17 @@ class LocalModel:
         return read_only(self.weights[-1, :, -1] * offset if offset else zero)
 
     @property
+    def codes_input(self) -> bool:
+        """Whether distances are measured on the features as given, scaled or not."""
+        return self.code_on.uses_input or isinstance(self.code_on.source, InputMap)
+
+    @property
+    def anchors(self) -> np.ndarray:
+        """Anchors in the features as given, if these are coded; else in what is coded."""
+        source, anchors = self.code_on.source, self.gate.anchors
+        return source.restored(anchors) if isinstance(source, InputMap) else anchors
+
+    @property
     def input_map(self) -> InputMap | None:
         """The linear map of rows before everything else, if there is one."""
         return self.feature_map.before if isinstance(self.feature_map, MappedInput) else None
@@ -197,6 +205,14 @@ class LocalModel:
             row_norms=row_norms,
             offset=self.bias.offset,
         )
+
+    def products(self, X: Any, codes: Codes, workers: Workers) -> np.ndarray:
+        """Inner products of all pairs of lifted rows, in double precision."""
+        lifted = self.lift(X, workers, codes)
+        gate = np.zeros((lifted.n_rows, lifted.n_anchors))
+        np.put_along_axis(gate, lifted.anchors, lifted.gate, axis=1)
+        features = self.feature_map.products(X) + lifted.bias**2
+        return (gate @ gate.T) * features + lifted.offset**2
 
     def problem(
         self,
@@ -287,6 +303,10 @@ class LocalModel:
         """Gradients averaged on the way from each reference to rows, gate and all."""
         return local_path_weights(self, X, references, workers)
 
+    def contributions(self, X: Any, background: Background, workers: Workers) -> np.ndarray | None:
+        """Contributions of features, ``(n_rows, n_columns, n_features)``, where one pass does."""
+        return local_contributions(self, X, background, workers)
+
     def plain(self) -> Step:
         """The model as one plain step from rows to scores, for export."""
         return Step(
@@ -307,81 +327,3 @@ class LocalModel:
 def linear_model(n_features: int, bias: float = 1.0) -> LocalModel:
     """``w_c · x + b_c`` without weights yet: one local model that is always active."""
     return LocalModel(FeatureMap(n_features), CodeOn(), ConstantGate(), Bias(bias))
-
-
-@dataclass(frozen=True)
-class ChainSettings:
-    """How gate and map are made from training rows; the parameters of :class:`LocallyLinearSVC`.
-
-    Attributes
-    ----------
-    n_anchors : int, sequence of int, "auto" or "levels"
-    n_neighbors : int
-    coding : str
-    beta : float or "auto"
-    anchors : {"kmeans", "random"} or array
-    feature_map : str, None, transformer or FeatureMap
-    code_on : str, column indices or transformer
-    normalize : bool
-    intercept_scaling : float
-    global_intercept : bool
-    before : InputMap or None
-        A linear map of rows before everything else; no parameter of an estimator.
-    """
-
-    n_anchors: Any = "auto"
-    n_neighbors: int = 8
-    coding: str = "soft"
-    beta: Any = "auto"
-    anchors: Any = "kmeans"
-    feature_map: Any = "auto"
-    code_on: Any = "input"
-    normalize: bool = True
-    intercept_scaling: float = 1.0
-    global_intercept: bool = False
-    before: InputMap | None = None
-
-    @classmethod
-    def of(cls, estimator: Any, **given: Any) -> ChainSettings:
-        """The parameters of an estimator; ``given`` are those that it does not have."""
-        given = {"before": None} | given
-        names = [one.name for one in fields(cls) if one.name not in given]
-        return cls(**{name: getattr(estimator, name) for name in names}, **given)
-
-    def check(self) -> None:
-        """Raise unless the settings make sense, alone and together."""
-        check_gate(self.n_anchors, self.anchors, self.n_neighbors, self.coding, self.beta)
-        check_feature_map(self.feature_map)
-        check_code_on(self.code_on)
-        check_flag("normalize", self.normalize)
-        check_flag("global_intercept", self.global_intercept)
-        check_number("intercept_scaling", self.intercept_scaling, inclusive=True)
-        if self.intercept_scaling == 0 and self.is_bias_only:
-            raise ValueError("intercept_scaling must be positive where local models are biases.")
-
-    @property
-    def is_bias_only(self) -> bool:
-        """Whether a local model is an intercept alone."""
-        return isinstance(self.feature_map, str) and self.feature_map == "bias_only"
-
-    def fit(self, data: LabelledRows, rng: np.random.Generator, workers: Workers) -> LocalModel:
-        """Map, anchors and gate from training rows: a model without weights."""
-        if self.before is not None:
-            data = replace(data, X=self.before.transform(data.X))
-        labels, weights, n_rows = data.labels, data.sample_weight, data.n_represented
-        feature_map = make_feature_map(self.feature_map, data.X, rng, n_rows)
-        feature_map = feature_map.fit(data.X, labels, weights, rng)
-        code_on = CodeOn(self.code_on).fit(data.X, labels)
-        space = code_on.transform(data.X, feature_map)
-        coding = (self.n_neighbors, self.coding, self.beta)
-        gate = fit_levels(
-            space, weights, self.anchors, self.n_anchors, coding, rng, workers, n_rows=n_rows,
-            default=default_n_codes if self.is_bias_only else default_n_anchors,
-        )  # fmt: skip
-        model = self.relifted(LocalModel(feature_map, code_on, gate))
-        return model if self.before is None else model.after(self.before)
-
-    def relifted(self, model: LocalModel) -> LocalModel:
-        """A model with these settings of the lifted rows, and with its own gate and map."""
-        bias = Bias(float(self.intercept_scaling), float(self.global_intercept))
-        return replace(model, bias=bias, normalize=bool(self.normalize))

@@ -6,12 +6,13 @@ Crammer–Singer has ``ℓ(f_y(x_i) − max_{r≠y} f_r(x_i))``.
 
 from __future__ import annotations
 
+from typing import Protocol, TypeAlias
+
 import numpy as np
 from scipy.special import xlogy
 
 from ..runtime.threads import row_blocks
 from .multiclass import predicted_codes
-from .residuals import ResidualLoss
 
 LOSSES = ("squared_hinge", "hinge", "log")
 SMOOTH_LOSSES = ("squared_hinge", "log")
@@ -19,9 +20,25 @@ SMOOTH_LOSSES = ("squared_hinge", "log")
 ROWS_PER_BLOCK = 1 << 13
 
 
-def loss_values(loss: str | ResidualLoss, margins: np.ndarray) -> np.ndarray:
+class SmoothLoss(Protocol):
+    """A loss that is not known by a name."""
+
+    def values(self, margins: np.ndarray) -> np.ndarray:
+        """ℓ of each margin."""
+
+    def pulls(self, margins: np.ndarray) -> np.ndarray:
+        """``−ℓ'``."""
+
+    def curvatures(self, margins: np.ndarray) -> np.ndarray:
+        """``ℓ''``."""
+
+
+MarginLoss: TypeAlias = str | SmoothLoss
+
+
+def loss_values(loss: MarginLoss, margins: np.ndarray) -> np.ndarray:
     """ℓ of each margin."""
-    if isinstance(loss, ResidualLoss):
+    if not isinstance(loss, str):
         return loss.values(margins)
     if loss == "log":
         return np.logaddexp(0, -margins)
@@ -29,9 +46,9 @@ def loss_values(loss: str | ResidualLoss, margins: np.ndarray) -> np.ndarray:
     return slack if loss == "hinge" else slack * slack
 
 
-def pulls(loss: str | ResidualLoss, margins: np.ndarray) -> np.ndarray:
+def pulls(loss: MarginLoss, margins: np.ndarray) -> np.ndarray:
     """``−ℓ'`` of each margin: what a dual variable is at the optimum, over its cost."""
-    if isinstance(loss, ResidualLoss):
+    if not isinstance(loss, str):
         return loss.pulls(margins)
     if loss == "log":
         with np.errstate(over="ignore"):  # exp of a large margin is infinite: a slope of 0
@@ -40,9 +57,9 @@ def pulls(loss: str | ResidualLoss, margins: np.ndarray) -> np.ndarray:
     return 2 * slack if loss == "squared_hinge" else (slack > 0).astype(margins.dtype)
 
 
-def curvatures(loss: str | ResidualLoss, margins: np.ndarray) -> np.ndarray:
+def curvatures(loss: MarginLoss, margins: np.ndarray) -> np.ndarray:
     """``ℓ''`` of each margin, of a loss that has one (the squared hinge has, but for a corner)."""
-    if isinstance(loss, ResidualLoss):
+    if not isinstance(loss, str):
         return loss.curvatures(margins)
     if loss == "log":
         wrong = pulls(loss, margins)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -11,9 +11,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import is_regressor
+from sklearn.base import is_outlier_detector, is_regressor
 from sklearn.pipeline import Pipeline
-from sklearn.svm import OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
 from ..maps.backwards import can_go_back, transform
@@ -59,7 +58,7 @@ def explain(model: Any, X: Any, background: Any = None) -> Explanation | Explana
     model : fitted estimator or Pipeline
         Of this library, or scikit-learn's ``SVC``, ``NuSVC``, ``SVR``, ``NuSVR``, ``OneClassSVM``
         and linear models (``LinearSVC``, ``LinearSVR``, ``LogisticRegression``, ``SGDClassifier``,
-        ``Ridge``, …); also a search of these.
+        ``SGDOneClassSVM``, ``Ridge``, …); also a search of these.
     X : rows as the model takes them
         An array, CSR, a DataFrame or one of its rows, a list of texts.
     background : rows as the model takes them, default=None
@@ -140,6 +139,47 @@ def _flat(step: Any) -> list[Any]:
     return [step]
 
 
+def affine_parts(
+    function: Callable[[np.ndarray], np.ndarray], rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """``A`` and ``a`` with ``function(x) = x @ A + a``; None where it is not so at these rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.model.through import affine_parts
+    >>> affine_parts(lambda x: 2 * x + 1, np.array([[3.0]]))
+    (array([[2.]]), array([1.]))
+    """
+    width = rows.shape[1]
+    values = function(np.vstack([np.zeros((1, width)), np.eye(width), rows]))
+    matrix, shift = values[1 : 1 + width] - values[0], values[0]
+    size = np.abs(values).max(initial=1e-9)
+    is_affine = np.allclose(values[1 + width :], rows @ matrix + shift, rtol=0, atol=1e-6 * size)
+    return (matrix, shift) if is_affine else None
+
+
+def transformed_rows(steps: list[Any], X: Any) -> Any:
+    """Rows after transformers."""
+    for step in steps:
+        X = transform(step, X)
+    return X
+
+
+def input_paths(model: Any, X: Any, background: Any = None) -> Paths | None:
+    """The ways in the features of ``X``, of anything that :func:`explain` takes; None for none."""
+    paths, level = _Chain(*fitted_parts(model)).paths(X, background)
+    return paths if level == 0 and paths.names is None else None
+
+
+def background_before(steps: list[Any], kept: Background) -> Background | None:
+    """References as rows before the steps; None where a step cannot be undone."""
+    if not steps:
+        return kept
+    levels = _Chain(steps, None).starts(kept.rows)
+    return None if levels is None or levels[0] is None else Background(levels[0], kept.weights)
+
+
 class _Chain:
     """Transformers and the model after them."""
 
@@ -150,7 +190,7 @@ class _Chain:
     @property
     def classes(self) -> np.ndarray | None:
         """The model's classes; None where it predicts numbers."""
-        if isinstance(self.last, OneClassSVM):
+        if is_outlier_detector(self.last):
             return np.array([-1, 1])
         return None if is_regressor(self.last) else getattr(self.last, "classes_", None)
 
@@ -169,23 +209,38 @@ class _Chain:
 
     def contributions(self, X: Any, given: Any) -> Contributions:
         """Contributions of the input's columns, as far as steps can be undone."""
-        levels = self.forward(X)
-        start_levels = None if given is None else self.forward(given)
-        paths = self._paths(levels[-1], None if start_levels is None else start_levels[-1])
-        level = len(self.steps)
+        paths, level = self.paths(X, given)
         if paths.names is not None:
             return self._named(paths.contributions(), paths.names)
-        if start_levels is None and self._can_shift(paths):
-            start_levels = self._starts(np.concatenate(paths.starts))
-            if start_levels is not None:  # exact also for steps that lose something
-                paths = self._paths(levels[-1], start_levels[-1])
-        while level and can_go_back(self.steps[level - 1]):
-            if start_levels is None or start_levels[level - 1] is None:
+        return self._of_columns(paths.contributions(), level, X)
+
+    def paths(self, X: Any, given: Any) -> tuple[Paths, int]:
+        """The ways before the first step that is undone, and its number."""
+        levels, level = self.forward(X), len(self.steps)
+        begins = None if given is None else [_each(rows) for rows in self.forward(given)]
+        paths = self._paths(levels[-1], None if given is None else self.forward(given)[-1])
+        if paths.names is not None:
+            return paths, level
+        if begins is None and self.steps:
+            begins = self._begins(paths)
+            if begins is not None and not paths.are_own:  # exact also where steps lose something
+                paths = self._paths(levels[-1], np.concatenate(begins[-1]))
+        while level and begins is not None and can_go_back(self.steps[level - 1]):
+            if begins[level - 1] is None:
                 break
             level -= 1
-            starts = [as_dense(row) for row in _each(start_levels[level])]
+            starts = [as_dense(rows) for rows in begins[level]]
             paths = paths.before(self.steps[level], levels[level], starts)
-        return self._of_columns(paths.contributions(), level, X)
+        return paths, level
+
+    def _begins(self, paths: Paths) -> list[Any] | None:
+        """The references before each step; those of single rows if steps lose nothing of them."""
+        starts = np.concatenate(paths.starts)
+        levels = self.starts(starts)
+        if levels is None or (paths.are_own and not np.allclose(as_dense(levels[-1]), starts)):
+            return None
+        n_rows = len(paths.starts[0]) if paths.are_own else 1
+        return [None if rows is None else _each(as_dense(rows), n_rows) for rows in levels]
 
     def places(self, X: Any) -> Places:
         """Active local models of rows, and where predictions change, in the input's units."""
@@ -228,10 +283,7 @@ class _Chain:
         with Workers(None) as workers:
             return model_paths(foreign_model(self.last), as_dense(Z), own, workers)
 
-    def _can_shift(self, paths: Paths) -> bool:
-        return bool(self.steps) and all(len(start) == 1 for start in paths.starts)
-
-    def _starts(self, starts: np.ndarray) -> list[Any] | None:
+    def starts(self, starts: np.ndarray) -> list[Any] | None:
         """References before each step, from those of the model; None before the first unknown."""
         first, rows = len(self.steps), starts
         while first and can_go_back(self.steps[first - 1]):
@@ -309,9 +361,9 @@ def inverse(step: Any, rows: np.ndarray) -> np.ndarray | None:
     return None
 
 
-def _each(rows: Any) -> list[Any]:
-    """Rows one by one, each a matrix of one row."""
-    return [rows[i : i + 1] for i in range(rows.shape[0])]
+def _each(rows: Any, size: int = 1) -> list[Any]:
+    """Rows one by one, or so many at a time."""
+    return [rows[i : i + size] for i in range(0, rows.shape[0], size)]
 
 
 def _rows_of(X: Any) -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ from .anchor_maps import PrototypeDisplay, WeightMapDisplay
 from .anchor_motion import AnchorMotionDisplay
 from .boundary import BoundaryDisplay
 from .boundary_grid import BoundaryGridDisplay
-from .contributions import ContributionMapDisplay, DependenceDisplay
+from .contributions import ContributionMapDisplay, DependenceDisplay, InteractionDisplay
 from .convergence import ConvergenceDisplay
 from .explanation import ExplanationDisplay, MeanContributionsDisplay
 from .gate import GateDisplay
@@ -27,6 +27,7 @@ __all__ = [
     "DependenceDisplay",
     "ExplanationDisplay",
     "GateDisplay",
+    "InteractionDisplay",
     "MeanContributionsDisplay",
     "ObjectiveDisplay",
     "PrototypeDisplay",

@@ -1,4 +1,4 @@
-"""Contributions of many rows: as a heat map, and of one feature against its value."""
+"""Contributions of many rows: as a heat map or images, of one feature, and of pairs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 
 from ..model.explanation import Explanation
 from ..model.explanations import Explanations
+from ..model.inspection import MeanInteractions, mean_interactions
 from ..model.through import explain
-from .drawing import INK, frame_left_and_below, open_axes
+from .drawing import INK, frame_left_and_below, grid_of_axes, open_axes
 
 FEATURES_SHOWN = 12
 ANCHORS_IN_COLOR = 10
@@ -48,7 +49,9 @@ class ContributionMapDisplay:
         """
         return cls(_several(estimator, X)).plot(**options)
 
-    def plot(self, ax: Any = None, *, n_features: int = FEATURES_SHOWN) -> ContributionMapDisplay:
+    def plot(
+        self, ax: Any = None, *, n_features: int = FEATURES_SHOWN, image_shape: Any = None
+    ) -> ContributionMapDisplay:
         """Draw a line per row and a column per feature, the largest first; returns self.
 
         Parameters
@@ -57,7 +60,12 @@ class ContributionMapDisplay:
             Where to draw; a new figure by default.
         n_features : int, default=12
             The features shown: those of the largest mean ``|contribution|``.
+        image_shape : tuple of int, default=None
+            Where features are pixels: each row is drawn as an image, and below it its contributions
+            as another, all of them in the same colors. A column per row.
         """
+        if image_shape is not None:
+            return self._plot_images(ax, image_shape)
         rows = self.explanations
         deciding = _deciding(rows)
         order = np.argsort(-np.abs(deciding).mean(axis=0), kind="stable")[:n_features]
@@ -74,6 +82,20 @@ class ContributionMapDisplay:
         self.ax_.set_yticks(np.arange(len(rows))[::step], labels[::step])
         self.ax_.set_ylabel("prediction")
         self.figure_.colorbar(image, ax=self.ax_, label="contribution to the deciding score")
+        return self
+
+    def _plot_images(self, ax: Any, shape: Any) -> ContributionMapDisplay:
+        rows, deciding = self.explanations, _deciding(self.explanations)
+        grid, self.figure_ = grid_of_axes(ax, 2, len(rows), (1.0 + 1.3 * len(rows), 3.0))
+        most = np.abs(deciding).max() or 1.0
+        for i, (above, below) in enumerate(grid.T):
+            above.imshow(np.asarray(rows.values[i], float).reshape(shape), cmap="gray_r")
+            above.set_title(f"predicted {rows[i].prediction}", fontsize=9)
+            image = below.imshow(deciding[i].reshape(shape), cmap="PuOr_r", vmin=-most, vmax=most)
+        for one in grid.flat:
+            one.set(xticks=[], yticks=[])
+        self.ax_ = grid[0, 0]
+        self.figure_.colorbar(image, ax=grid[1].tolist(), label="contribution")
         return self
 
 
@@ -137,7 +159,63 @@ class DependenceDisplay:
         )  # fmt: skip
         self.ax_.set_xlabel(str(names[place]))
         self.ax_.set_ylabel(f"contribution to the {rows[0].score_names[column]}")
+        if len(np.unique(nearest)) > 1:
+            self.ax_.set_title("color: nearest anchor", fontsize=9, loc="right")
         frame_left_and_below(self.ax_)
+        return self
+
+
+@dataclass(eq=False, repr=False)
+class InteractionDisplay:
+    """How much pairs of features act together in quadratic local models, as a heat map.
+
+    Parameters
+    ----------
+    interactions : MeanInteractions
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Set by :meth:`plot`.
+    """
+
+    interactions: MeanInteractions
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, **options: Any) -> InteractionDisplay:
+        """Find the interactions at the rows of ``X`` and draw; options are those of :meth:`plot`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from hyperlocal import LocallyLinearSVC
+        >>> from hyperlocal.plots import InteractionDisplay
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> model = LocallyLinearSVC(feature_map="quadratic", C=1.0, random_state=0).fit(X, y)
+        >>> len(InteractionDisplay.from_estimator(model, X, n_features=3).ax_.get_xticks())
+        3
+        """
+        return cls(mean_interactions(estimator, X)).plot(**options)
+
+    def plot(self, ax: Any = None, *, n_features: int = FEATURES_SHOWN) -> InteractionDisplay:
+        """Draw a cell per pair, squares on the diagonal; returns self.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+        n_features : int, default=12
+            The features shown: those of the largest interactions.
+        """
+        values = self.interactions.values
+        order = np.argsort(-values.max(axis=0), kind="stable")[:n_features]
+        size = 2.2 + 0.4 * len(order)
+        self.ax_, self.figure_ = open_axes(ax, figsize=(size + 0.8, size))
+        image = self.ax_.imshow(values[np.ix_(order, order)], cmap="Oranges", vmin=0)
+        names, places = [str(self.interactions.feature_names[i]) for i in order], range(len(order))
+        self.ax_.set_xticks(places, names, rotation=45, ha="right")
+        self.ax_.set_yticks(places, names)
+        self.figure_.colorbar(image, ax=self.ax_, label="mean |interaction|", shrink=0.8)
         return self
 
 

@@ -40,7 +40,7 @@ class Setting:
     feature_map: Any
     scaler: int  # index into the scalers that are tried
     C: float
-    relevance: tuple[str, int] | None = None  # kind and rounds of scales of features
+    relevance: tuple[str, int, float] | None = None  # kind, rounds, power of scales of features
     as_it_is: bool = False  # whether lifted rows are not normalized, whatever the others are
 
     @property

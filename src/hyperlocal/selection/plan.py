@@ -13,7 +13,7 @@ from sklearn.metrics import get_scorer
 from ..data.arguments import check_choice, check_number
 from ..data.labelled import LabelledRows
 from ..gates.anchors import default_n_anchors
-from ..model.local_model import ChainSettings
+from ..model.chain_settings import ChainSettings
 from ..runtime.progress import Monitor
 from ..runtime.threads import Workers
 from ..solvers.training import Training

@@ -22,14 +22,14 @@ from ..data.rows import take_rows
 from ..gates.code_on import CodeOn
 from ..maps.linear import InputMap
 from ..maps.transformer import transformed
+from ..model.chain_settings import ChainSettings
 from ..model.lifting import LiftedRows
-from ..model.local_model import ChainSettings
 from ..runtime.progress import Monitor
 from ..runtime.threads import Workers
 from ..solvers.training import Training
 from .candidates import REDUCTION, Setting
 from .outcomes import Answers, Outcome, best_outcome
-from .relevance import COST, criteria_for, learn_relevance, repeated_relevance
+from .relevance import COST, helpful_relevances, repeated_relevance
 
 # Rounds before the last need a part of the folds only.
 SHARE_OF_FOLDS = 0.4
@@ -102,7 +102,7 @@ class Search:
         self._coded: dict[tuple[Any, ...], _FoldRows] = {}
         self._scaled: dict[tuple[int, int, int], Any] = {}
         self._last: tuple[LabelledRows, Splits] = (data, [])  # what the finalists were evaluated on
-        self._maps: dict[tuple[int, int, int], InputMap] = {}
+        self._maps: dict[tuple[Any, ...], InputMap] = {}
         self._rank = rng.random(len(data.target))  # a sample is the rows of smallest rank
 
     def run(self, settings: list[Setting], sizes: list[int], n_finalists: int) -> list[Outcome]:
@@ -133,9 +133,9 @@ class Search:
 
         The scales are learned with the default chain: which candidate is best depends on them.
         """
-        scales = self._find_scales(self.settings, COST)
-        local = (one for one in settings if one.has_gradients and not one.as_it_is)
-        return settings + [replace(one, relevance=scales) for one in local if scales]
+        recipes = self._find_scales(self.settings, COST)
+        local = [one for one in settings if one.has_gradients and not one.as_it_is]
+        return settings + [replace(one, relevance=how) for how in recipes for one in local]
 
     def try_relevance(self, outcomes: list[Outcome]) -> list[Outcome]:
         """Try scales of features with the best group, if held-out rows gain from them."""
@@ -147,25 +147,21 @@ class Search:
         if not able:
             return outcomes
         best = best_outcome(able, False).setting
-        scales = self._find_scales(self._settings_of(best, None), best.C)
-        if scales is None:
-            return outcomes
         scaled = [
-            Outcome(replace(one.setting, relevance=scales))
+            Outcome(replace(one.setting, relevance=how))
+            for how in self._find_scales(self._settings_of(best, None), best.C)
             for one in able
             if one.setting.group == best.group
         ]
         self._evaluate(scaled, *self._last)
         return outcomes + scaled
 
-    def _find_scales(self, chain: ChainSettings, C: float) -> tuple[str, int] | None:
-        """Kind and rounds of scales, decided once; each fold learns them with the same chain."""
+    def _find_scales(self, chain: ChainSettings, C: float) -> list[tuple[str, int, float]]:
+        """Recipes of scales, decided once; each fold learns them with the same chain."""
         (rng,) = self.rng.spawn(1)
         self._scaling = chain, replace(self.training, C=C)
-        found = learn_relevance(
-            *self._scaling, self.data, rng, self.workers, criteria=criteria_for(self.training)
-        )
-        return None if found.kind is None else (found.kind, found.n_rounds)
+        found = helpful_relevances(*self._scaling, self.data, rng, self.workers)
+        return [one.recipe for one in found]
 
     def extend_costs(self, outcomes: list[Outcome]) -> list[Outcome]:
         """Try C beyond the largest and the smallest, by factors of ten, while an end is best."""
@@ -291,10 +287,10 @@ class Search:
         settings = self._settings_of(setting, None)
         if setting.relevance is None:
             return settings
-        key = (data.X.shape[0], setting.scaler, fold)
+        key = (data.X.shape[0], setting.scaler, fold, setting.relevance)
         if key not in self._maps:
             self._maps[key] = repeated_relevance(
-                *self._scaling, part_of(data, train), *setting.relevance, fold, workers
+                *self._scaling, part_of(data, train), setting.relevance, fold, workers
             )
         return replace(settings, before=self._maps[key])
 

@@ -15,8 +15,9 @@ compiled core multiplies by them.
   of which the weights are ``W = Σ_i α_i y_i z_i``. It skips variables that stay at a bound, and
   stops by the duality gap. Read this one first; four solvers build on its
   ``Descent``.
-- :mod:`~hyperlocal.solvers.newton` takes over where rows are narrow or few, the loss is smooth, and
-  coordinate descent has run for as many epochs as Newton's steps cost.
+- :mod:`~hyperlocal.solvers.newton` takes over where coordinate descent has run for as many epochs
+  as Newton's steps cost: soon where rows are narrow or few, later where systems are solved by
+  products with the lifted rows (:mod:`~hyperlocal.solvers.newton_rows`), or losses have corners.
 - :mod:`~hyperlocal.solvers.blocks` runs the same descent over rows that do not fit in memory, one
   block at a time, and :mod:`~hyperlocal.solvers.team` over rows that are divided among workers,
   each of which is a :class:`~hyperlocal.solvers.member.Member`.

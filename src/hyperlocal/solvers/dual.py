@@ -241,9 +241,9 @@ class Descent:
     def leap(self, epochs: Epochs) -> None:
         """Continue by Newton's steps, each counted as an epoch, and check the result.
 
-        The weights become those of the steps' dual variables, from which epochs can continue. If
-        the run ends here before it has converged, those may be far worse than the weights that the
-        steps have reached, which are taken then.
+        The weights become those of the steps' dual variables, from which epochs can continue. These
+        may be worse than the weights that the steps have reached, which are taken where that ends
+        the run.
         """
         self._collect()
         newton, seen = NewtonDescent(self.problem, self.tol, self.alpha), []
@@ -252,13 +252,28 @@ class Descent:
             seen.append((number, newton.objective, newton.gap))
             epochs.report(**newton.facts())
         self.history += seen[:-1]  # the check adds the last
-        self.alpha = self.feasible(newton.alpha())
-        self.rebuild_weights()
-        self.check(epochs.number)
-        if epochs.ended and not self.converged:
+        self._take(newton.alpha(), epochs.number)
+        if not self.converged:
+            self._take(newton.alpha(), epochs.number, newton)
+        if self.converged:
+            return
+        if epochs.ended:
+            newton.restore_best()
+            self._take(newton.alpha(), epochs.number, newton)
+        else:
+            self._take(newton.alpha(), epochs.number)
+
+    def _take(self, alpha: np.ndarray, number: int, newton: NewtonDescent | None = None) -> None:
+        """Check variables with their own weights, or those that Newton's steps have reached."""
+        while self.history and self.history[-1][0] == number:
             del self.history[-1]
-            self.rebuild_weights(newton.expansion())
-            self.check(epochs.number, newton.gaps())
+        self.alpha = self.feasible(alpha)
+        if newton is None:
+            self.rebuild_weights()
+            self.check(number)
+        else:
+            self.weights[:] = newton.weights()
+            self.check(number, newton.apart())
 
     def core_state(self) -> Any:
         """The compiled view of the variables, which its epochs and checks change in place."""
@@ -355,11 +370,10 @@ class Descent:
             "active": n_active / self.active.size,
         }
 
-    def rebuild_weights(self, steps: np.ndarray | None = None) -> None:
-        """Sum up the weights that belong to the variables, or ``Σ_i steps_i z_i``, in place."""
-        steps = self.problem.signed(self.alpha) if steps is None else steps.astype(self.alpha.dtype)
+    def rebuild_weights(self) -> None:
+        """Sum up the weights that belong to the variables, in place."""
         self.weights[:] = 0
-        self.problem.lifted.add(steps, self.weights)
+        self.problem.lifted.add(self.problem.signed(self.alpha), self.weights)
 
     def feasible(self, alpha: np.ndarray) -> np.ndarray:
         """The variables moved to where they are allowed to be."""

@@ -1,51 +1,141 @@
-"""Newton's method on the primal, for lifted rows of few numbers, or few lifted rows.
+"""Newton's method on the primal, where dual descent takes many epochs.
 
 Dual descent takes epochs in proportion to C where features are correlated; Newton's steps solve the
-same problem in about ten, whatever C is, but each needs the matrix of second derivatives: for a
-column ``c`` with margins ``m_i = y_i w·z_i``, costs ``C_i`` and the loss ``ℓ`` (for a regression
+same problem in about ten, whatever C is, but each needs the second derivatives: for a column ``c``
+with margins ``m_i = y_i w·z_i``, costs ``C_i`` and the loss ``ℓ`` (for a regression
 ``m_i = w·z_i − y_i``, and 1 in place of the labels),
 
     g = w + Σ_i C_i ℓ'(m_i) y_i z_i,    H = I + Σ_i C_i ℓ''(m_i) z_i z_iᵀ.
 
-That is worth it where rows are narrow, or few: N rows span at most N directions, and in these they
-are no wider than N. ``α_i = −C_i ℓ'(m_i)`` are then dual variables, and ``½‖g‖²`` is the duality
-gap between ``w`` and ``α``: a result that the dual solver can check, and go on from.
+Where rows are narrow, or few (N rows span at most N directions, and in these they are no wider than
+N), H is written out. Elsewhere products with the lifted rows are enough, and steps come later
+(:mod:`~hyperlocal.solvers.newton_rows`). ``α_i = −C_i ℓ'(m_i)`` are then dual variables, and
+``½‖g‖²`` is the duality gap between ``w`` and ``α``: a result that the dual solver can check, and
+go on from.
+
+A loss with corners is smoothed around the dual variables so far, ``a = α/C``, and the variables of
+the smooth solution are the next to smooth around (the method of multipliers): with the conjugate
+``ℓ*`` and residuals ``r`` (``1 − m`` of the hinge, ``−m`` of a regression),
+
+    ℓ_a(r) = max_b b r − ℓ*(b) − (b − a)²/2τ.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.linalg.lapack import dposv
+from dataclasses import dataclass, replace
 
-from ..model.lifting import LiftedRows
-from ..model.losses import curvatures, loss_values, pulls
+import numpy as np
+
+from ..model.losses import MarginLoss, curvatures, loss_values, pulls
 from ..model.problem import Problem
 from ..model.residuals import ResidualLoss
+from .newton_rows import MOST_NUMBERS, LiftedProducts, WrittenRows, has_small_blocks, written_width
 
-# The matrix is written out in double precision: 128 megabytes at most.
-MOST_NUMBERS = 1 << 24
 # What the steps cost in epochs of dual descent, per number of the matrix of second derivatives over
 # the numbers of a row that an epoch visits.
 EPOCHS_PER_NUMBER = 0.4
+# The same by products, times the square of the number of active anchors: products take longer, and
+# systems more of them (measured: 50 to 100 with one active anchor, 3,000 to 6,000 with eight).
+EPOCHS_BY_PRODUCTS = 100
+WITHOUT_BLOCKS = 10  # times as many where blocks are too large for the preconditioner
+IF_SMOOTHED = 3  # times as many for losses with corners, which are solved several times
 # What dual descent takes where it has no trouble: rows so narrow that steps cost less never see it.
 EASY_EPOCHS = 25
 # Steps end well below the tolerated gap: the weights that belong to the variables are a little
 # worse than those that the steps are at.
 SHARE_OF_TOLERANCE = 0.01
+SHARE_IF_SMOOTHED = 0.2  # smoothed again and again, the two differ less
 FULL_STEP_GAIN = 0.1  # of what a quadratic function would gain; else the step is halved
 MOST_HALVINGS = 30
+# Of a smoothed loss: its first τ, by how much it grows when variables are replaced, and which share
+# of the gap may be left to the gradient then.
+STEEPNESS = 0.1
+STEEPER = 2.0
+SHARE_OF_GRADIENT = 0.1
 
 
 def epochs_worth_it(problem: Problem) -> float:
     """After how many epochs without an end the steps are worth their cost; infinite for never."""
     lifted = problem.lifted
-    if not problem.is_smooth:
+    if problem.crammer_singer:
         return np.inf
-    width = min(lifted.n_anchors * (lifted.width + 1) + (lifted.offset != 0), lifted.n_rows)
-    if lifted.n_rows * max(width, lifted.width, lifted.n_anchors) > MOST_NUMBERS:
-        return np.inf
-    visited = lifted.n_neighbors * (lifted.width + 1)
-    return max(0.0, EPOCHS_PER_NUMBER * width**2 / visited - EASY_EPOCHS)
+    if fits(problem):
+        width = written_width(lifted)
+        cost = EPOCHS_PER_NUMBER * width**2 / (lifted.n_neighbors * (lifted.width + 1))
+    else:
+        cost = EPOCHS_BY_PRODUCTS * lifted.n_neighbors**2
+        cost *= 1 if has_small_blocks(lifted) else WITHOUT_BLOCKS
+    if problem.is_smooth:
+        return max(0.0, cost - EASY_EPOCHS)
+    return IF_SMOOTHED * max(EPOCHS_BY_PRODUCTS, cost)
+
+
+def fits(problem: Problem) -> bool:
+    """Whether the lifted rows may be written out."""
+    lifted = problem.lifted
+    width = written_width(lifted)
+    return lifted.n_rows * max(width, lifted.width, lifted.n_anchors) <= MOST_NUMBERS
+
+
+@dataclass(frozen=True)
+class SmoothedLoss:
+    """A loss with corners, smoothed around dual variables.
+
+    Attributes
+    ----------
+    loss : str or ResidualLoss
+        The hinge, or a loss of residuals.
+    centers : ndarray of shape (n_rows,)
+        Dual variables over their costs.
+    steepness : float
+        ``τ``.
+    """
+
+    loss: str | ResidualLoss
+    centers: np.ndarray
+    steepness: float = STEEPNESS
+
+    def residuals(self, margins: np.ndarray) -> np.ndarray:
+        """``r``."""
+        return 1 - margins if isinstance(self.loss, str) else -margins
+
+    def pulls(self, margins: np.ndarray) -> np.ndarray:
+        """The maximizing ``b``."""
+        epsilon, lower, upper = self._conjugate()
+        turned = self.steepness * self.residuals(margins) + self.centers
+        size = np.maximum(np.abs(turned) - self.steepness * epsilon, 0)
+        return np.clip(np.sign(turned) * size, lower, upper)
+
+    def values(self, margins: np.ndarray) -> np.ndarray:
+        """``ℓ_a``."""
+        found = self.pulls(margins)
+        apart = (found - self.centers) ** 2 / (2 * self.steepness)
+        return self._linear(found, margins) - apart
+
+    def curvatures(self, margins: np.ndarray) -> np.ndarray:
+        """``ℓ_a''``, but for corners."""
+        epsilon, lower, upper = self._conjugate()
+        found = self.pulls(margins)
+        between = (found > lower) & (found < upper) & ((found != 0) | (epsilon == 0))
+        return self.steepness * between
+
+    def excess(self, margins: np.ndarray) -> np.ndarray:
+        """``ℓ(r) − b r + ℓ*(b)``: what the variables lack, at least zero."""
+        return loss_values(self.loss, margins) - self._linear(self.pulls(margins), margins)
+
+    def renewed(self, margins: np.ndarray) -> SmoothedLoss:
+        """Smoothed around the variables at the margins, and less."""
+        steepness = STEEPER * self.steepness
+        return replace(self, centers=self.pulls(margins), steepness=steepness)
+
+    def _linear(self, found: np.ndarray, margins: np.ndarray) -> np.ndarray:
+        return found * self.residuals(margins) - self._conjugate()[0] * np.abs(found)
+
+    def _conjugate(self) -> tuple[float, float, float]:
+        """``ε`` of ``ℓ*(b) = ε|b|`` and the bounds of ``b``."""
+        if isinstance(self.loss, str):
+            return 0.0, 0.0, 1.0
+        return self.loss.epsilon, self.loss.lower, self.loss.upper
 
 
 class NewtonDescent:
@@ -58,16 +148,21 @@ class NewtonDescent:
         Relative duality gap to reach.
     alpha : ndarray of shape (n_rows, n_columns)
         Where to start.
+    by_products : bool, optional
+        Whether rows are left as they are; by default where they would not fit.
     """
 
-    def __init__(self, problem: Problem, tol: float, alpha: np.ndarray):
-        rows = written_out(problem.lifted)
+    def __init__(
+        self, problem: Problem, tol: float, alpha: np.ndarray, by_products: bool | None = None
+    ):
+        by_products = not fits(problem) if by_products is None else by_products
+        rows = LiftedProducts(problem.lifted) if by_products else WrittenRows(problem.lifted)
         labels, shifts = problem.labels.astype(np.float64), problem.shifts
         costs = problem.costs.astype(np.float64)
-        self.tol = SHARE_OF_TOLERANCE * tol
+        self.tol = tol * (SHARE_OF_TOLERANCE if problem.is_smooth else SHARE_IF_SMOOTHED)
         self.workers = problem.lifted.workers
         self.columns = [
-            _Column(rows, labels[:, c], shifts[:, c], costs, loss, labels[:, c] * alpha[:, c])
+            _Column(rows, labels[:, c], shifts[:, c], costs, loss, alpha[:, c].astype(np.float64))
             for c, loss in enumerate(problem.column_losses)
         ]
 
@@ -93,9 +188,9 @@ class NewtonDescent:
         """Of all columns."""
         return sum(one.gap for one in self.columns)
 
-    def gaps(self) -> np.ndarray:
-        """Of each column."""
-        return np.array([one.gap for one in self.columns])
+    def apart(self) -> np.ndarray:
+        """``½‖w − Σ_i α_i y_i z_i‖²`` of each column."""
+        return np.array([one.apart for one in self.columns])
 
     def facts(self) -> dict[str, float]:
         """Facts of the last step, for the monitor."""
@@ -105,9 +200,14 @@ class NewtonDescent:
         """Dual variables of the weights, ``(n_rows, n_columns)``."""
         return np.stack([one.alpha for one in self.columns], axis=1)
 
-    def expansion(self) -> np.ndarray:
-        """What multiplies the lifted rows in the weights, ``(n_rows, n_columns)``."""
-        return np.stack([one.expansion for one in self.columns], axis=1)
+    def restore_best(self) -> None:
+        """Go back to where objectives were lowest: steps of a smoothed loss may raise them."""
+        for column in self.columns:
+            column.restore_best()
+
+    def weights(self) -> np.ndarray:
+        """The weights themselves, ``(n_blocks, n_columns, p + 1)``."""
+        return np.stack([one.rows.weights(one.weights, one.expansion) for one in self.columns], 1)
 
 
 class _Column:
@@ -115,91 +215,73 @@ class _Column:
 
     def __init__(
         self,
-        rows: np.ndarray,
+        rows: WrittenRows | LiftedProducts,
         labels: np.ndarray,
         shifts: np.ndarray,
         costs: np.ndarray,
         loss: str | ResidualLoss,
-        steps: np.ndarray,
+        alpha: np.ndarray,
     ):
         self.rows = rows
         self.labels = labels
         self.costs = costs
-        self.loss = loss
+        self.exact_loss = loss
+        smooth = loss != "hinge" if isinstance(loss, str) else loss.is_smooth
+        shares = np.divide(alpha, costs, out=np.zeros_like(alpha), where=costs > 0)
+        self.loss: MarginLoss = loss if smooth else SmoothedLoss(loss, shares)
         self.stuck = False
-        self.expansion = steps
-        self.weights = steps @ rows
-        self._move_to(self.weights, labels * (rows @ self.weights) + shifts)
+        self.expansion = labels * alpha
+        weights = rows.total(self.expansion)
+        self._move_to(weights, labels * rows.scores(weights) + shifts, self.expansion)
+        self.best = (self.objective, self.weights, self.margins, self.expansion)
 
     def step(self) -> None:
         """Towards the optimum of the quadratic function that touches here, by halves if need be."""
         curved = self.costs * curvatures(self.loss, self.margins)
-        counted = np.flatnonzero(curved)
-        direction = _solved(self.rows[counted] * np.sqrt(curved[counted])[:, None], -self.gradient)
-        change = self.labels * (self.rows @ direction)
+        direction = self.rows.solved(curved, -self.gradient)
+        change = self.labels * self.rows.scores(direction)
         # Since H d = −g, a step leads to the sum of rows w + d = Σ_i (α_i y_i − C_i ℓ'' z_i·d) z_i.
         target = self.labels * (self.alpha - curved * change)
+        size = self._step_size(direction, change)
+        self.stuck = size == 0  # as near as rounding allows
+        self._move_to(
+            self.weights + size * direction,
+            self.margins + size * change,
+            self.expansion + size * (target - self.expansion),
+        )
+        if self.objective < self.best[0]:
+            self.best = (self.objective, self.weights, self.margins, self.expansion)
+        if isinstance(self.loss, SmoothedLoss) and self.apart <= SHARE_OF_GRADIENT * self.gap:
+            self.loss, self.stuck = self.loss.renewed(self.margins), False
+            self._move_to(self.weights, self.margins, self.expansion)
+
+    def restore_best(self) -> None:
+        """Go back to where the objective was lowest."""
+        self._move_to(*self.best[1:])
+
+    def _step_size(self, direction: np.ndarray, change: np.ndarray) -> float:
+        """One, or the first half of it that gains enough; zero if there is none."""
         slope, size = float(self.gradient @ direction), 1.0
-        before, old_weights, old_margins = self.objective, self.weights, self.margins
         for _ in range(MOST_HALVINGS):
-            self._move_to(old_weights + size * direction, old_margins + size * change)
-            if self.objective <= before + FULL_STEP_GAIN * size * slope:
-                self.expansion = self.expansion + size * (target - self.expansion)
-                return
+            value = self._value(self.weights + size * direction, self.margins + size * change)
+            if value <= self.value + FULL_STEP_GAIN * size * slope:
+                return size
             size /= 2
-        self._move_to(old_weights, old_margins)
-        self.stuck = True  # as near as rounding allows
+        return 0.0
 
-    def _move_to(self, weights: np.ndarray, margins: np.ndarray) -> None:
-        self.weights, self.margins = weights, margins
+    def _value(self, weights: np.ndarray, margins: np.ndarray) -> float:
+        """What steps lower."""
         losses = float(self.costs @ loss_values(self.loss, margins))
-        self.objective = 0.5 * float(weights @ weights) + losses
+        return 0.5 * float(weights @ weights) + losses
+
+    def _move_to(self, weights: np.ndarray, margins: np.ndarray, expansion: np.ndarray) -> None:
+        self.weights, self.margins, self.expansion = weights, margins, expansion
+        self.value = self._value(weights, margins)
         self.alpha = self.costs * pulls(self.loss, margins)
-        self.gradient = weights - (self.alpha * self.labels) @ self.rows
-        self.gap = 0.5 * float(self.gradient @ self.gradient)
-
-
-def _solved(rows: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """``(I + RᵀR)⁻¹ b``, by a matrix of the smaller side: ``b − Rᵀ (I + RRᵀ)⁻¹ R b``.
-
-    Losses curve for few rows in the end, those within their margins.
-    """
-    if len(rows) == 0:
-        return right
-    is_wide = rows.shape[0] < rows.shape[1]
-    matrix = rows @ rows.T if is_wide else rows.T @ rows
-    matrix.flat[:: len(matrix) + 1] += 1
-    # Its eigenvalues are at least one: LAPACK has nothing to complain of.
-    _, solution, _ = dposv(matrix, rows @ right if is_wide else right, overwrite_a=True)
-    return right - rows.T @ solution if is_wide else solution
-
-
-def written_out(lifted: LiftedRows) -> np.ndarray:
-    """The lifted rows as a matrix of doubles, ``(n_rows, n_anchors · (p + 1))`` and the offset.
-
-    Where that is wider than the rows are many: their coordinates in a basis of what they span.
-    """
-    n_rows, width = lifted.n_rows, lifted.width + 1
-    phi = np.empty((n_rows, lifted.width), lifted.dtype)
-    lifted.rows.gather(np.arange(n_rows), phi)
-    phi = np.hstack([phi, np.full((n_rows, 1), lifted.bias)])
-    gate = np.zeros((n_rows, lifted.n_anchors))
-    np.put_along_axis(gate, lifted.anchors, lifted.gate, axis=1)
-    if n_rows < lifted.n_anchors * width:
-        return _rows_of((gate @ gate.T) * (phi @ phi.T) + lifted.offset**2)
-    matrix = (gate[:, :, None] * phi[:, None, :]).reshape(n_rows, -1)
-    return (
-        matrix if lifted.offset == 0 else np.hstack([matrix, np.full((n_rows, 1), lifted.offset)])
-    )
-
-
-def _rows_of(products: np.ndarray) -> np.ndarray:
-    """Rows with the given products, but for rounding, without which equal rows had no factor."""
-    largest = products.diagonal().max(initial=0) or 1.0
-    for share in (1e-13, 1e-11, 1e-9):
-        try:
-            return np.linalg.cholesky(products + share * largest * np.eye(len(products)))
-        except np.linalg.LinAlgError:
-            continue
-    values, vectors = np.linalg.eigh(products)
-    return vectors * np.sqrt(np.maximum(values, 0))
+        self.gradient = weights - self.rows.total(self.alpha * self.labels)
+        self.apart = self.gap = 0.5 * float(self.gradient @ self.gradient)
+        self.objective = self.value
+        if isinstance(self.loss, SmoothedLoss):
+            exact = float(self.costs @ loss_values(self.exact_loss, margins))
+            self.objective = 0.5 * float(weights @ weights) + exact
+            self.gap = self.apart + float(self.costs @ self.loss.excess(margins))

@@ -1,0 +1,1 @@
+"""Parts of the scripts: the data and the methods that they measure."""

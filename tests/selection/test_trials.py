@@ -1,0 +1,55 @@
+"""Tests of hyperlocal.selection.trials: held-out rows and what is measured on them."""
+
+import numpy as np
+import pytest
+
+from hyperlocal.data.labelled import LabelledRows
+from hyperlocal.model.chain_settings import ChainSettings
+from hyperlocal.selection.trials import PathSolver, held_out_rows, paths_of, row_criteria
+from hyperlocal.solvers.training import Training
+
+
+def labelled(n_rows=120, n_features=12, n_classes=3, dtype=np.float64):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, n_features)).astype(dtype)
+    target = (X[:, :n_classes].argmax(axis=1)).astype(np.int32)
+    return LabelledRows(X, target, np.arange(n_classes), np.ones(n_rows))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("feature_map", ["auto", "quadratic", None])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_path_scores_as_its_model_does(n_classes, feature_map, dtype, workers):
+    """Held-out scores, in a basis of few wide rows or not, are those of the trained model."""
+    data = labelled(n_classes=n_classes, dtype=dtype)
+    settings = ChainSettings(8, feature_map=feature_map, global_intercept=True)
+    folds = held_out_rows(data, np.random.default_rng(0))
+    solver = PathSolver(Training(1.0, "squared_hinge"), by_newton=True)
+    for path, held in zip(paths_of(settings, solver, data, folds, 0, workers), folds, strict=True):
+        path.advance(1.0)
+        scores = path.model(workers).scores(data.X[held], workers)
+        own = path.scores[:, -scores.shape[1] :]
+        np.testing.assert_allclose(own, scores, atol=2e-3 if dtype == np.float32 else 1e-5)
+
+
+@pytest.mark.parametrize("feature_map", ["auto", "quadratic", None, "bias_only"])
+def test_products_of_lifted_rows(feature_map, workers):
+    """Products of pairs are those of the rows written out."""
+    data = labelled(30, 5)
+    settings = ChainSettings(4, feature_map=feature_map, global_intercept=True)
+    chain = settings.fit(data, np.random.default_rng(0), workers)
+    codes = chain.encode(data.X, workers)
+    lifted = chain.lift(data.X, workers, codes)
+    weights = np.zeros((lifted.n_blocks, 30, lifted.width + 1))
+    lifted.add(np.eye(30), weights)  # column i is lifted row i
+    expected = lifted.scores(weights)
+    np.testing.assert_allclose(chain.products(data.X, codes, workers), expected, atol=1e-12)
+
+
+def test_the_criterion_does_not_depend_on_the_scale():
+    """Scores are scaled before their log loss is taken."""
+    rng = np.random.default_rng(0)
+    scores, target = rng.normal(size=(50, 3)), rng.integers(3, size=50)
+    values = [row_criteria(factor * scores, target, np.ones(50)) for factor in (1e-3, 1.0, 1e3)]
+    np.testing.assert_allclose(values[0], values[1], rtol=1e-4)
+    np.testing.assert_allclose(values[2], values[1], rtol=1e-4)
