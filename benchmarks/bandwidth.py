@@ -119,10 +119,11 @@ def epoch_row(shape: Shape, n_jobs: int, seed: int, repeats: int) -> Row:
             seconds = timed(lambda: full_epoch(descent)).best
             changed = int(np.count_nonzero(descent.alpha != before))
             rates.append((bytes_moved(problem, changed) / seconds, seconds, changed))
-        parts = visit_parts(problem, descent, repeats)
+        parts = visit_parts(problem, descent, repeats) if n_jobs == 1 else {}
     rate, seconds, changed = max(rates)
-    parts["steps ns"] = 1e9 * n_jobs * seconds / descent.alpha.size - parts["dots ns"]
-    parts["steps ns"] -= parts["adds ns"] * changed / descent.alpha.size
+    if parts:
+        parts["steps ns"] = 1e9 * seconds / descent.alpha.size - parts["dots ns"]
+        parts["steps ns"] -= parts["adds ns"] * changed / descent.alpha.size
     return {
         "shape": shape.name,
         "threads": n_jobs,
