@@ -73,15 +73,18 @@ TABLES = {"credit": "Status", "telco_churn": "churn", "caravan": "Purchase"}
 
 MODELS: dict[str, tuple[Callable[[int], Any], Callable[..., np.ndarray]]] = {
     "LocallyLinearSVC": (lambda seed: LocallyLinearSVC(random_state=seed), exact),
-    "LocallyLinearSVC(relevance='auto')": (
-        lambda seed: LocallyLinearSVC(relevance="auto", random_state=seed),
+    "LocallyLinearSVC(relevance=None)": (
+        lambda seed: LocallyLinearSVC(relevance=None, random_state=seed),
         exact,
     ),
     "LocallyLinearSVC(relevance='gradient')": (
         lambda seed: LocallyLinearSVC(relevance="gradient", random_state=seed),
         exact,
     ),
-    "LocallyLinearSVC(C=1)": (lambda seed: LocallyLinearSVC(C=1.0, random_state=seed), exact),
+    "LocallyLinearSVC(C=1)": (
+        lambda seed: LocallyLinearSVC(C=1.0, relevance=None, random_state=seed),
+        exact,
+    ),
     "SVC": (lambda seed: SVC(), exact),
     "LightGBM, TreeSHAP": (light_gbm, tree_shap),
     "LogisticRegression, coefficients": (lambda seed: LogisticRegression(), coefficients),
@@ -184,7 +187,9 @@ def measure_definitions(seed: int) -> list[Row]:
     for name in FAMILIES:
         for rare in (False, True):
             X, y, truth = make_family(name, rare, seed)
-            model = LocallyLinearSVC(C=1.0, random_state=seed).fit(X[:N_TRAIN], y[:N_TRAIN])
+            model = LocallyLinearSVC(C=1.0, relevance=None, random_state=seed).fit(
+                X[:N_TRAIN], y[:N_TRAIN]
+            )
             test = X[-100:]
             values = shapley(model, test, X[:64])
             background = model.background
@@ -316,9 +321,9 @@ def measure_speed(seed: int, repeats: int) -> list[Row]:
     y = (X[:, 0] * X[:, 1] + X[:, 2] > 0).astype(int)
     rows: list[Row] = []
     models = {
-        "LocallyLinearSVC": LocallyLinearSVC(C=1.0, random_state=seed),
+        "LocallyLinearSVC": LocallyLinearSVC(C=1.0, relevance=None, random_state=seed),
         "LocallyLinearSVC, linear map": LocallyLinearSVC(
-            C=1.0, feature_map=None, random_state=seed
+            C=1.0, feature_map=None, relevance=None, random_state=seed
         ),
         "ClusteredSVC": ClusteredSVC(random_state=seed),
         "LocalDeepSVC": LocalDeepSVC(random_state=seed),

@@ -160,7 +160,7 @@ class LinesToRow {
     const Index d = features.n_features, r = reference - begin_, block = m_ * n_columns_ * d;
     const bool is_curved = paths_.linear != nullptr;
     const double* first = features.start_slopes + (is_curved ? reference * block : 0) + c * d;
-    const double* last = features.row_slopes + row * block + c * d;
+    const double* last = is_curved ? features.row_slopes + row * block + c * d : nullptr;
     const Lane* on_gate = sums_.data() + m_ * (is_curved ? 2 : 1) + c * m_;
     double *on_inner = weights_.data(), *on_code = on_inner + d;
     std::fill(weights_.begin(), weights_.end(), 0.0);

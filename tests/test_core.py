@@ -76,6 +76,9 @@ ANY_LENGTH = [
     *(("pegasos", "order", 0), ("pegasos regression", "order", 0)),
     *(("tree epoch", "order", 0), ("latent epoch", "order", 0), ("tree paths", "nodes", 1)),
     *(("parts memory", "weights", 1), ("parts memory", "weights", 3), ("parts epoch", "order", 0)),
+    *(("path moments", "coarse", 1), ("path moments", "fine", 1)),
+    *(("path contributions", "coarse", 1), ("path contributions", "fine", 1)),
+    *(("path moments", "squares", axis) for axis in range(3)),  # those of no rows: none are given
     *(("stretch", "stretches", 0), ("cells", "centers", 0), ("nearest of lists", "lists", 1)),
 ]
 

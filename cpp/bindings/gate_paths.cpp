@@ -27,8 +27,8 @@ GatePaths checked_paths(Matrix<const double> row_logits, Matrix<const double> st
                         Array<const double, 4> gates) {
   const Index n = size(row_logits), m = size(row_logits, 1);
   const Index n_columns = size(row_scores, 2), n_references = size(start_logits, 1);
-  require_size("anchors", m);
-  require_size("references", n_references);
+  require_size("anchors of row_logits", m);
+  require_size("references of start_logits", n_references);
   require_shape("start_logits", start_logits, m, any_size);
   require_shape("row_scores", row_scores, n, m, any_size);
   require_shape("start_scores", start_scores, m, n_columns, n_references);

@@ -45,6 +45,18 @@ def test_numpy_and_onnx_predict_as_the_model(banana_model, banana_csv, tmp_path)
     np.testing.assert_array_equal(np.asarray(found, labels.dtype), labels)
 
 
+def test_contributions_are_exported(banana_model, banana_csv, tmp_path):
+    """The arrays explain rows in the units of the table, and add up to the scores."""
+    target = tmp_path / "banana.npz"
+    options = ["--to", "numpy", "--contributions", "-o", str(target)]
+    assert main(["export", str(banana_model), *options]) == 0
+    arrays = numpy_predict.load(target)
+    rows = np.zeros((3, int(arrays["paths.references"].shape[1])))
+    found, references, remainders = numpy_predict.explain(arrays, rows)
+    total = (references + found.sum(axis=2) + remainders)[:, 0]
+    np.testing.assert_allclose(total, numpy_predict.decision_function(arrays, rows))
+
+
 def test_encoded_features_are_named(cats_model, tmp_path, capsys):
     """Where the table has texts, the message names the features that rows must have."""
     assert main(["export", cats_model, "--to", "c"]) == 0

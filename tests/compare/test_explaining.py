@@ -83,3 +83,16 @@ def test_models_of_scikit_learn(table):
     trees = HistGradientBoostingClassifier().fit(encoded, y)
     with pytest.raises(TypeError, match="cannot be explained exactly"):
         explain_row(trees, encoder, X.iloc[:1], encoded[:1], names)
+
+
+def test_changes_of_flags_are_in_per_cent(table):
+    """A part of the way to another category, or to a missing value, is no amount."""
+    X = table[0].copy()
+    X.iloc[:20, 0] = np.nan
+    encoder = TableEncoder().fit(X)
+    encoded, names = encoder.transform(X), encoder.get_feature_names_out()
+    model = LocallyLinearSVC(2, n_neighbors=2, feature_map="identity", random_state=0)
+    model.fit(encoded, X["age"].isna() | (X["kind"] == "a"))
+    row = explain_row(model, encoder, X.iloc[30:31], encoded[30:31], names)
+    assert row.flags == {"age missing", "kind=a", "kind=b", "kind=c"}
+    assert " %" in row.boundary_text()

@@ -7,6 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from estimators.data import Recorder, interrupt
 from hyperlocal import LocallyLinearSVR, explain
 from reference.problems import every_regression
 
@@ -203,3 +204,15 @@ def test_too_few_epochs_warn(rows):
     """A fit that did not converge says so."""
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
         make("quantile", max_iter=1).fit(*rows)
+
+
+def test_callbacks_stop_a_fit(rows):
+    """A callback ends a fit after its epoch; one that Ctrl-C ends leaves no model."""
+    if not hasattr(make(), "set_callbacks"):
+        pytest.skip("scikit-learn has no callbacks")
+    fitted = make("epsilon_insensitive").set_callbacks(Recorder(act_at=2)).fit(*rows)
+    assert fitted.n_iter_ == 2
+    interrupted = make("epsilon_insensitive").fit(*rows)
+    with pytest.raises(KeyboardInterrupt):
+        interrupted.set_callbacks(Recorder(act_at=1, act=interrupt)).fit(*rows)
+    assert not hasattr(interrupted, "model_")

@@ -50,6 +50,25 @@ def test_the_module_predicts_as_the_model(name, n_classes, tmp_path):
     np.testing.assert_allclose(sums, scores[:, 0], rtol=2e-3, atol=2e-4)
 
 
+@pytest.mark.skipif(
+    shutil.which("emcc") is None or shutil.which("node") is None,
+    reason="needs Emscripten and Node.js, which pip does not install",
+)
+def test_contributions_are_those_of_python(tmp_path):
+    """The first score's, relative to the references that the model keeps."""
+    model, X = fitted("auto", 3)
+    (tmp_path / "model.mjs").write_text(to_wasm(model, contributions=True))
+    (tmp_path / "rows.json").write_text(json.dumps(X[:10].tolist()))
+    (tmp_path / "run.mjs").write_text(SCRIPT)
+    done = subprocess.run(
+        ["node", "run.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    found = np.array([part["contributions"] for part in json.loads(done.stdout)["parts"]])
+    expected = model.explain(X[:10]).contributions[:, 0]
+    error = np.abs(found - expected).max(axis=1)
+    assert np.median(error) < 1e-3 * np.abs(expected).max()
+
+
 def test_without_the_compiler(monkeypatch):
     """The error says what to install."""
     monkeypatch.setenv("PATH", "")

@@ -237,7 +237,8 @@ class CountingGate(Gate):
 def test_a_row_is_coded_once(feature_map, workers):
     """Scores, weights, active anchors and the search for the boundary share one coding of a row."""
     X, y = make_data(3)
-    model = LocallyLinearSVC(6, n_neighbors=3, feature_map=feature_map, random_state=0).fit(X, y)
+    options = {"feature_map": feature_map, "relevance": None, "random_state": 0}
+    model = LocallyLinearSVC(6, n_neighbors=3, **options).fit(X, y)
     gate = model.model_.gate
     counting = CountingGate(gate.anchors, gate.n_neighbors, gate.coding, gate.beta)
     chain = replace(model.model_, gate=counting)

@@ -16,7 +16,7 @@ from plots.fitted import local
 def test_prototypes_and_weights():
     """An image per anchor, or a line per anchor with names; titles are predictions."""
     X, y = make_data(3, n_features=6)
-    model = local(feature_map=None).fit(X, y)
+    model = local(feature_map=None, relevance=None).fit(X, y)
     prototypes = PrototypeDisplay.from_estimator(model, image_shape=(2, 3), n_shown=5)
     np.testing.assert_array_equal(prototypes.values, model.anchors_[:5])
     titles = [f"{i}: {label}" for i, label in enumerate(model.predict(model.anchors_[:5]))]

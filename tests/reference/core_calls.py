@@ -29,6 +29,8 @@ from reference.core_objects import (
     nearest,
     neighborhood,
     parts_memory,
+    path_contributions,
+    path_moments,
     pegasos,
     rows,
     run_anchor_epoch,
@@ -41,6 +43,12 @@ from reference.core_objects import (
     tree,
     zeros,
 )
+
+# The lines from five references, of curved scores and normalized rows.
+PATHS = {
+    "row_logits": zeros(N, M), "start_logits": zeros(M, 5), "row_scores": zeros(N, M, C),
+    "start_scores": zeros(M, C, 5), "linear": zeros(N, M, C, 5), "squares": zeros(N, 6, 5),
+}  # fmt: skip
 
 
 class Call:
@@ -257,6 +265,17 @@ CALLS |= {
     "tree paths": Call(
         lambda: _core.tree_paths, rows=rows, begin=0, end=N, nodes=zeros(7, 3, 8), depth=2,
         path=ints(N, 3), gates=zeros(N, 3),
+    ),
+    "path moments": Call(
+        lambda: path_moments, n_active=2, is_unit=True, factor=1.0, bias=1.0,
+        coarse=np.ones((2, 4)), fine=np.ones((2, 5)),
+        out=zeros(N, 5, (2 + C) * M + 4 * C), **PATHS,
+    ),
+    "path contributions": Call(
+        lambda: path_contributions, paths=PATHS, coarse=np.ones((2, 4)), fine=np.ones((2, 5)),
+        rows=zeros(2, N, D), starts=zeros(2, 5, D), row_slopes=zeros(N, M, C, D),
+        start_slopes=zeros(5, M, C, D), anchors=zeros(M, D), factors=zeros(2, D), shares=np.ones(5),
+        n_paired=1, out=zeros(N, C, D),
     ),
     "latent epoch": Call(
         lambda: latent_epoch, rows=rows, target=ints(N), costs=np.ones(N),

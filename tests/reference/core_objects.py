@@ -201,3 +201,23 @@ POINTS = {
 
 def some_cached_svms():
     return cached_svms(neighborhood(), **{key: value.copy() for key, value in CACHED.items()})
+
+
+def path_moments(n_active, is_unit, factor, bias, coarse, fine, out, **arrays):
+    """Averages along lines, from arguments that may be spoiled."""
+    options = _core.PathOptions(
+        n_active=n_active, is_unit=is_unit, factor=factor, alpha=2.0, beta=1.0, bias=bias,
+        tolerance=0.01,
+    )  # fmt: skip
+    return _core.gate_paths(**arrays, gates=zeros(0, 0, 0, 0)).moments(options, coarse, fine, out)
+
+
+def path_contributions(paths, coarse, fine, out, **features):
+    """Contributions, from arguments that may be spoiled."""
+    options = _core.PathOptions(
+        n_active=2, is_unit=True, factor=1.0, alpha=2.0, beta=1.0, bias=1.0, tolerance=0.01
+    )
+    made = _core.path_features(**features)
+    return _core.gate_paths(**paths, gates=zeros(0, 0, 0, 0)).contributions(
+        options, coarse, fine, made, out
+    )

@@ -60,6 +60,8 @@ def test_a_line_names_the_model_the_epoch_and_the_facts(clock):
     clock[0] = 1.5
     monitor(3, objective=12.5, gap=1e-3)
     assert stream.getvalue() == "[Model] epoch 3 of at most 5  objective 12.5  gap 0.001  1.5 s\n"
+    monitor(6, gap=1e-3)
+    assert stream.getvalue().endswith("[Model] epoch 6  gap 0.001  1.5 s\n")
 
 
 @pytest.mark.parametrize(("verbose", "lines"), [(0, 0), (1, 2), (2, 4)])

@@ -46,6 +46,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how numbers are stored: float32 (the default) or int8 in C and WebAssembly, float32 "
         "or float64 in ONNX",
     )
+    parser.add_argument(
+        "--contributions",
+        action="store_true",
+        help="with what it takes to explain rows as hyperlocal explain does",
+    )
     parser.add_argument("--quiet", action="store_true", help="no messages")
 
 
@@ -57,7 +62,7 @@ def _run(arguments: argparse.Namespace) -> int:
         path = path.with_name(path.name + SUFFIXES[form])  # numpy would add it
     check_folder("--output", str(path.parent))
     stored = load(arguments.model)
-    _write(_after_encoding(stored), form, dtype, path)
+    _write(_after_encoding(stored), form, dtype, path, arguments.contributions)
     names = stored.feature_names
     say(f"wrote {path} ({path.stat().st_size:,} bytes)", quiet=arguments.quiet)
     if len(names) != stored.about.n_columns:
@@ -84,13 +89,15 @@ def _after_encoding(stored: StoredModel) -> Any:
     return Pipeline([("scale", scaler), ("model", stored.model)])
 
 
-def _write(pipeline: Any, form: str, dtype: str, path: Path) -> None:
+def _write(pipeline: Any, form: str, dtype: str, path: Path, contributions: bool) -> None:
     if form == "numpy":
-        save_numpy(pipeline, path, with_module=True)
+        save_numpy(pipeline, path, with_module=True, contributions=contributions)
     elif form == "onnx":
-        path.write_bytes(to_onnx(pipeline, dtype=dtype).SerializeToString())
+        graph = to_onnx(pipeline, dtype=dtype, contributions=contributions)
+        path.write_bytes(graph.SerializeToString())
     else:
-        text = (to_c if form == "c" else to_wasm)(pipeline, dtype=dtype)
+        write = to_c if form == "c" else to_wasm
+        text = write(pipeline, dtype=dtype, contributions=contributions)
         path.write_text(text, encoding="utf-8")
 
 

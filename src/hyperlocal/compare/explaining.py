@@ -168,7 +168,11 @@ def _flags(encoder: Any, names: Any) -> frozenset[str]:
         return frozenset()
     kinds = [encoder.kinds_[str(column)] for column in encoder.columns_]
     pairs = zip(names, kinds, strict=True)
-    return frozenset(str(name) for name, kind in pairs if kind in ("category", "flag"))
+    return frozenset(
+        str(name)
+        for name, kind in pairs
+        if kind in ("category", "flag") or str(name).endswith(" missing")
+    )
 
 
 def _short(cell: Any) -> str:

@@ -191,7 +191,8 @@ def _plan_category(column: Column, rules: Rules, may_drop: bool) -> Plan:
     notes: tuple[str, ...] = ()
     if n_rare:
         n_pooled = len(counts) - len(frequent)
-        notes = (f"{n_pooled:,} rare values ({n_rare:,} rows) pooled",)
+        what = "rare value" if n_pooled == 1 else "rare values"
+        notes = (f"{n_pooled:,} {what} ({n_rare:,} rows) pooled",)
     return Plan(CategoryEncoder(tuple(frequent), n_missing > 0, n_rare > 0), notes)
 
 

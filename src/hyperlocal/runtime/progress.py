@@ -108,7 +108,9 @@ class EpochMonitor:
         values = "  ".join(f"{name} {value:.6g}" for name, value in facts.items())
         name = type(self._estimator).__name__
         stream = self._stream or sys.stderr
-        counted = f"{self._task} {number} of at most {self._max_epochs}"
+        # A search goes on beyond its candidates while the best is at an end of them.
+        goal = f" of at most {self._max_epochs}" if number <= self._max_epochs else ""
+        counted = f"{self._task} {number}{goal}"
         print(f"[{name}] {counted}  {values}  {now - self._start:.1f} s", file=stream)
 
 
