@@ -7,6 +7,11 @@ the faster of numpy's sum and BLAS's product of the array with itself: the sum a
 additions, not by memory, once the array is in cache. Cores share memory but not that cache: its
 reads are timed on one thread and count once per thread (short calls from two Python threads would
 wait for each other, not for the cache).
+
+A visit of a short row is not bound by memory. What it does is timed by itself too, per variable on
+one thread: the scores of the rows in their order (dots), and the same steps for all rows (adds).
+"Steps" is what is left of a visit: the loss, its gap and gain, the random order, and waiting for
+the weights of the visit before.
 """
 
 from __future__ import annotations
@@ -23,7 +28,7 @@ from hyperlocal.gates.gate import fit_gate
 from hyperlocal.maps.base import FeatureMap
 from hyperlocal.maps.quadratic import QuadraticMap
 from hyperlocal.model.lifting import LiftedRows
-from hyperlocal.runtime.threads import Workers
+from hyperlocal.runtime.threads import Workers, row_blocks
 from hyperlocal.solvers import Problem, dual
 
 from .common import Row, argument_parser, environment, print_table, rounded, timed, write_result
@@ -64,6 +69,9 @@ class Shape:
 
 
 SHAPES = (
+    Shape("2 classes, p = 5, in cache", 4_000, 5, 1, 100),
+    Shape("2 classes, p = 10, in cache", 4_000, 10, 1, 100),
+    Shape("2 classes, p = 20, in cache", 4_000, 20, 1, 100),
     Shape("2 classes, p = 20", 200_000, 20, 1, 100),
     Shape("10 classes, p = 50", 40_000, 50, 10, 100),
     Shape("10 classes, p = 1325 (quadratic)", 10_000, 50, 10, 30, quadratic=True),
@@ -111,7 +119,11 @@ def epoch_row(shape: Shape, n_jobs: int, seed: int, repeats: int) -> Row:
             seconds = timed(lambda: full_epoch(descent)).best
             changed = int(np.count_nonzero(descent.alpha != before))
             rates.append((bytes_moved(problem, changed) / seconds, seconds, changed))
+        parts = visit_parts(problem, descent, repeats) if n_jobs == 1 else {}
     rate, seconds, changed = max(rates)
+    if parts:
+        parts["steps ns"] = 1e9 * seconds / descent.alpha.size - parts["dots ns"]
+        parts["steps ns"] -= parts["adds ns"] * changed / descent.alpha.size
     return {
         "shape": shape.name,
         "threads": n_jobs,
@@ -123,7 +135,24 @@ def epoch_row(shape: Shape, n_jobs: int, seed: int, repeats: int) -> Row:
         "GB moved": bytes_moved(problem, changed) / GIGABYTE,
         "GB/s": rate / GIGABYTE,
         "Gflop/s": flops(problem, changed) / seconds / 1e9,
+        **parts,
     }
+
+
+def visit_parts(problem: Problem, descent: dual.Descent, repeats: int) -> Row:
+    """Nanoseconds per variable of products with all rows, and of steps along all rows."""
+    lifted, weights = problem.lifted, descent.weights.copy()
+    scores, steps = np.empty_like(descent.alpha), np.full_like(descent.alpha, 1e-12)
+    for_one = 1e9 / descent.alpha.size
+
+    def dots() -> None:
+        for begin, end in row_blocks(lifted.n_rows, lifted.n_anchors - 1):  # as an epoch does
+            lifted.core.scores(begin, end, weights, scores[begin:end])
+
+    def adds() -> None:
+        lifted.core.add(steps, weights, 0, problem.n_columns)
+
+    return {f"{run.__name__} ns": for_one * timed(run, repeats).best for run in (dots, adds)}
 
 
 def numbers_per_visit(problem: Problem) -> int:

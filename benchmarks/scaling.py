@@ -18,7 +18,7 @@ from itertools import product
 import numpy as np
 
 from hyperlocal import LocallyLinearSVC
-from hyperlocal.estimators import chain
+from hyperlocal.estimators import tasks
 from hyperlocal.gates import levels
 from hyperlocal.model import local_model
 from hyperlocal.solvers import dual
@@ -48,7 +48,7 @@ LABEL_NOISE = 0.02
 ROWS_PER_BLOCK = 10_000
 TOLERANCE = 1e-3
 STAGES = {
-    "checks s": (chain, "check_labelled_rows"),
+    "checks s": (tasks, "check_labelled_rows"),
     "anchors s": (levels, "choose_anchors"),
     "gate s": (levels, "fit_gate"),
     "codes s": (local_model.LocalModel, "encode"),

@@ -121,6 +121,8 @@ class Candidate:
 
     def fit(self, X: np.ndarray, y: np.ndarray, seed: int) -> tuple[Any, str]:
         """The fitted model, and the parameters that were chosen on these rows."""
+        if not self.grid:
+            return self.make(seed).fit(X, y), ""
         folds = StratifiedKFold(5, shuffle=True, random_state=seed)
         search = GridSearchCV(self.make(seed), self.grid, cv=folds).fit(X, y)
         chosen = search.best_params_.items()

@@ -107,11 +107,23 @@ class Lifted {
                                     Index n_classes, Index cls) const {
     const Column* anchors = codes_.anchors_of(row);
     const Index width = block_width();
+    constexpr int n_together = 8;
+    const bool is_short = x.is_dense() && width <= short_width;
+    T* blocks[n_together];
+    T scales[n_together];
+    int n = 0;
     for (Index j = 0; j < codes_.k; ++j) {
-      const T scale = scale_of(j);
-      if (scale == 0) continue;
-      affine_add(x, bias_, scale, weights + (anchors[j] * n_classes + cls) * width, width);
+      blocks[n] = weights + (anchors[j] * n_classes + cls) * width;
+      scales[n] = scale_of(j);
+      if (scales[n] == 0) continue;
+      if (!is_short) {
+        affine_add(x, bias_, scales[n], blocks[n], width);
+      } else if (++n == n_together) {
+        add_to_blocks<n_together>(x.values, x.size, bias_, scales, blocks);
+        n = 0;
+      }
     }
+    for (int i = 0; i < n; ++i) add_to_blocks<1>(x.values, x.size, bias_, scales + i, blocks + i);
   }
 
   // ‖lifted_i‖² = ‖γ_i‖² (‖φ_i‖² + B²) + O².
@@ -146,6 +158,9 @@ class Lifted {
     for (int i = 0; i < n; ++i) sum += mix[j + i] * sums[i];
     return sum;
   }
+
+  // Of longer rows, blocks are added to one after the other.
+  static constexpr Index short_width = 64;
 
   Rows<T> rows_;
   Codes<T> codes_;

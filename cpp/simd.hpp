@@ -403,6 +403,29 @@ void add_scaled(const T* x, std::int64_t size, T factor, T* y) {
   for (; v < size; ++v) y[v] += factor * x[v];
 }
 
+// blocks_j += factors_j · [x; last] for several blocks of one number more than x. Each part of a
+// short row is loaded once for all of them: a loop per block would spend its time in starting.
+template <int n_blocks, class T>
+HYPERLOCAL_INLINE void add_to_blocks(const T* x, std::int64_t size, T last, const T* factors,
+                                     T* const* blocks) {
+  constexpr int n = lanes_per_register<T>;
+  std::int64_t v = 0;
+  const auto add_lanes = [&](const auto& values, std::int64_t width) {
+    for (int j = 0; j < n_blocks; ++j) {
+      auto sum = values.load(blocks[j] + v);
+      sum.add_product(values, factors[j]);
+      sum.store(blocks[j] + v);
+    }
+    v += width;
+  };
+  while (v + n <= size) add_lanes(Lanes<T, n>::load(x + v), n);
+  if (v + n / 2 <= size) add_lanes(Lanes<T, n / 2>::load(x + v), n / 2);
+  for (; v <= size; ++v) {
+    const T value = v < size ? x[v] : last;
+    for (int j = 0; j < n_blocks; ++j) blocks[j][v] += factors[j] * value;
+  }
+}
+
 // out += factor · (x − y); out may be y.
 template <class T>
 HYPERLOCAL_INLINE void add_scaled_difference(const T* x, const T* y, std::int64_t size, T factor,

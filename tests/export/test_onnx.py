@@ -5,18 +5,21 @@ import onnx
 import onnxruntime
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from onnx.reference import ReferenceEvaluator
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_iris
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 
 from estimators.data import make_data
 from export.models import MODELS, fitted, local
+from hostile.estimators import KINDS, make
 from hyperlocal import LocallyLinearSVC, LocallyLinearSVCCV
 from hyperlocal.export import to_onnx
 from hyperlocal.linear import SDCASVC, PegasosRegressor, PegasosSVC
+from hyperlocal.maps.plain import NotPlain
 from hyperlocal.preprocessing import LocalCoder, RelevanceScaler, TableEncoder
 
 
@@ -222,6 +225,30 @@ def test_named_columns_become_numbers():
     session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
     (scores,) = session.run(["scores"], {"X": table.to_numpy(np.float32)})
     np.testing.assert_allclose(scores, model.decision_function(table), atol=1e-4)
+
+
+# A kernel SVM per query, a second look by such ones, and an expansion in kernels.
+WITHOUT_GRAPH = (
+    "NeighborhoodSVC", "AdaptiveNeighborhoodSVC", "SecondLookSVC", "KernelPegasosSVC",
+)  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", KINDS)
+def test_every_estimator_has_a_graph_or_says_why_not(name):
+    """Labels, values or rows of the graph are the estimator's; four refuse by name."""
+    X, y = load_iris(return_X_y=True)
+    model = make(name).fit(X, y)
+    if name in WITHOUT_GRAPH:
+        with pytest.raises(NotPlain, match=f"{name} cannot be exported: .*kernels"):
+            to_onnx(model)
+        return
+    graph = to_onnx(model)
+    onnx.checker.check_model(graph, full_check=True)
+    found = ReferenceEvaluator(graph).run(None, {"X": X})[0]
+    expected = model.predict(X) if hasattr(model, "predict") else model.transform(X)
+    expected = expected.toarray() if sp.issparse(expected) else expected
+    np.testing.assert_allclose(found.reshape(expected.shape), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize(

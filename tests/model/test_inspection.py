@@ -82,7 +82,9 @@ def test_steps_that_name_no_features():
 
 def test_weights_of_anchors():
     """They are ``coef_`` for linear maps; maps of other features are refused."""
-    model, _ = fitted("linear")
+    X, y = make_data(3)
+    options = {"feature_map": None, "relevance": None, "random_state": 0}
+    model = LocallyLinearSVC(6, n_neighbors=3, **options).fit(X, y)
     np.testing.assert_array_equal(anchor_weights(model), model.coef_)
     quadratic, _ = fitted("quadratic")
     assert anchor_weights(quadratic).shape == (6, 3, 5)

@@ -309,26 +309,35 @@ def _weights_by_label(class_weight: dict[Any, float], labels: list[Any]) -> np.n
 
 def warn_about_scales(X: Any, why: str = DISTANCES_NEED_SCALES) -> None:
     """Warn if ranges differ by orders of magnitude, or many features are too small to count."""
+    difference = scale_difference(X)
+    if difference:
+        warnings.warn(
+            f"{difference} {why}: scale the features first, for instance with "
+            "make_pipeline(StandardScaler(), ...).",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def scale_difference(X: Any) -> str:
+    """How much the sizes of features differ, in a sentence; empty if they do not differ much."""
     X = X[:ROWS_TO_CHECK]
     ends = [end.toarray().ravel() if sp.issparse(X) else end for end in (X.max(0), X.min(0))]
     ranges = np.subtract(*ends, dtype=np.float64)
     ranges = np.sort(ranges[ranges > 0])
     if len(ranges) < 2:
-        return
+        return ""
     ratio = ranges[-1] / ranges[0]
     # Two rows are apart by twice the total variance in the mean of squares.
     smallest_to_count = SHARE_TO_WARN * 2 * _total_variance(X)
     n_small = np.count_nonzero(np.cumsum(ranges**2) < smallest_to_count)
     many_are_small = n_small >= max(len(ranges) // 4, 1) and X.shape[0] >= FEWEST_ROWS_FOR_SHARES
-    if ratio > SCALE_RATIO_TO_WARN or (many_are_small and ratio > LEAST_RATIO_TO_WARN):
-        warnings.warn(
-            f"The ranges of X's features differ by a factor of {ratio:.0e}, and {n_small} of "
-            f"{len(ranges)} features together make less than {SHARE_TO_WARN:.0%} of squared "
-            f"distances. {why}: scale the features first, for instance with "
-            "make_pipeline(StandardScaler(), ...).",
-            UserWarning,
-            stacklevel=3,
-        )
+    if not (ratio > SCALE_RATIO_TO_WARN or (many_are_small and ratio > LEAST_RATIO_TO_WARN)):
+        return ""
+    return (
+        f"The ranges of X's features differ by a factor of {ratio:.0e}, and {n_small} of "
+        f"{len(ranges)} features together make less than {SHARE_TO_WARN:.0%} of squared distances."
+    )
 
 
 def _total_variance(X: Any) -> float:

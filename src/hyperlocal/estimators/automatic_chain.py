@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from ..data.arguments import check_choice
 from ..model.chain_settings import ChainSettings
 from ..selection.automatic import DEFAULT_COST, candidates_of, choose, parameters_of
 from ..selection.relevance import (
@@ -16,6 +17,7 @@ from ..selection.relevance import (
     with_given_relevance,
     with_relevance,
 )
+from ..selection.scale import SCALES, standardizing_map
 from ..selection.trials import Choice
 from ..solvers.training import Training
 from .chain import FitCall
@@ -45,6 +47,7 @@ class AutomaticChain(BaseEstimator):
     intercept_scaling: float = 1.0
     global_intercept: bool = True
     relevance: Any = "auto"
+    scale: Any = "auto"
     n_jobs: int | None = None
     random_state: Any = None
     warm_start: bool = False
@@ -65,7 +68,9 @@ class AutomaticChain(BaseEstimator):
     def relevance_(self) -> np.ndarray | None:
         """What features are multiplied by before everything else; None for features as given."""
         before = self.model_.input_map
-        return None if before is None else before.factors
+        if before is None or (before.is_diagonal and np.all(before.factors == 1)):
+            return None
+        return before.factors
 
     @property
     def _is_automatic(self) -> bool:
@@ -73,6 +78,7 @@ class AutomaticChain(BaseEstimator):
 
     def _checked_arguments(self) -> tuple[ChainSettings, Training]:
         check_relevance(self.relevance)
+        check_choice("scale", self.scale, SCALES)
         return super()._checked_arguments()
 
     def _training(self, settings: ChainSettings) -> Training:
@@ -83,6 +89,7 @@ class AutomaticChain(BaseEstimator):
         self, settings: ChainSettings, call: FitCall, *, by_newton: bool = True
     ) -> tuple[ChainSettings, Training]:
         training, data = call.training, call.data
+        settings = replace(settings, before=standardizing_map(data, self.scale))
         settings = with_given_relevance(settings, self.relevance, data)
         given = (training, data, call.rng, call.workers)
         if not self._is_automatic:

@@ -30,7 +30,7 @@ from .tasks import Target, Task
 
 # A warm start reuses the gate and the map of the last fit if these are unchanged; with C="auto" it
 # reuses what was chosen, which depends on all of them.
-CHAIN_PARAMETERS = {"relevance", *(field.name for field in fields(ChainSettings))}
+CHAIN_PARAMETERS = {"relevance", "scale", *(field.name for field in fields(ChainSettings))}
 GATE_PARAMETERS = CHAIN_PARAMETERS - {"normalize", "intercept_scaling"}
 CHOICE_PARAMETERS = CHAIN_PARAMETERS | {"C", "loss", "multi_class", "epsilon", "quantiles"}
 

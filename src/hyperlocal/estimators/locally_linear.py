@@ -76,6 +76,10 @@ class LocallyLinearSVC(AutomaticChain, StreamFitting, ChainClassifier):
         ``C="auto"`` and held-out rows gain from it: irrelevant features then count less, in scores
         and in explanations. "gradient" takes the best round in any case. An array gives the scales,
         of shape (n_features,), or the matrix.
+    scale : {"auto", "standard", None}, default="auto"
+        Standardize features inside, except for those of values 0 and 1; sparse rows are not
+        centered. "auto" does so if features differ so much in size that many of them would not
+        count in distances. Anchors, weights and explanations stay in the units of the input.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes; they multiply the weights of the class's rows.
     n_jobs : int or None, default=None

@@ -59,6 +59,7 @@ default="squared"
     intercept_scaling : float, default=1.0
     global_intercept : bool, default=True
     relevance : {None, "gradient", "auto"} or array, default="auto"
+    scale : {"auto", "standard", None}, default="auto"
     n_jobs : int or None, default=None
     random_state : int, RandomState instance or None, default=None
     warm_start : bool, default=False

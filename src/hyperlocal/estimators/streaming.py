@@ -35,7 +35,7 @@ from ..solvers.result import SolverResult
 from ..solvers.stored import StoredProblem
 from ..solvers.training import Training
 from .chain import FitCall
-from .tasks import Target
+from .tasks import Target, scales_itself
 
 # From a folder to what stores rows there.
 Store = Callable[[Path], StoredRows]
@@ -206,6 +206,8 @@ def fit_to_stream(
         workers = stack.enter_context(Workers(estimator.n_jobs))
         n_wanted = rows_to_sample(settings.n_anchors, sample_rows)
         sample = _sample(rows, n_wanted, sample_rng)
+        if not scales_itself(estimator):
+            warn_about_scales(sample.X)
         # Blocks of rows are visited by dual descent: no Newton steps.
         call = FitCall(training, sample, choice_rng, workers)
         settings, training = choice(settings, call, by_newton=False)
@@ -227,5 +229,4 @@ def _target(rows: StoredRows) -> Target:
 def _sample(rows: StoredRows, n_wanted: int, rng: np.random.Generator) -> LabelledRows:
     """The rows that the gate is fitted to; merged as in ``fit`` if they are all rows."""
     sample = rows.sample(n_wanted, rng)
-    warn_about_scales(sample.X)
     return merge_equal_rows(sample) if sample.population is None else sample

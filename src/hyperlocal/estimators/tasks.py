@@ -57,6 +57,11 @@ class Task(Protocol):
         """Set the model of the solver's weights, and what is kept of ``y``."""
 
 
+def scales_itself(estimator: BaseEstimator) -> bool:
+    """Whether an estimator scales features that differ much in size."""
+    return getattr(estimator, "scale", None) is not None
+
+
 class Classification:
     """The task of class labels."""
 
@@ -75,7 +80,7 @@ class Classification:
         data = check_labelled_rows(
             estimator, X, y, sample_weight, estimator.class_weight, classes=known, reset=first
         )
-        if first:
+        if first and not scales_itself(estimator):
             warn_about_scales(data.X)
         data = merge_equal_rows(data) if merge else data
         return data, data.classes
@@ -117,7 +122,7 @@ class Regression:
         """Rows with scaled values; a ``known`` scale is that of earlier batches."""
         first = known is None
         data = check_valued_rows(estimator, X, y, sample_weight, multi_output=True, reset=first)
-        if first:
+        if first and not scales_itself(estimator):
             warn_about_scales(data.X)
         data = merge_equal_rows(data) if merge else data
         scale = TargetScale.of(data) if first else known

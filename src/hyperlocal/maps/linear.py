@@ -7,7 +7,7 @@ as they were given, so explanations and export do not change.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,15 @@ from .plain import Step, product, scaling
 
 @dataclass(frozen=True)
 class InputMap:
-    """``z = x · factors``, or ``z = x @ factors``.
+    """``z = (x − center) · unit · factors``, or with a matrix of factors, ``… @ factors``.
 
     Attributes
     ----------
     factors : ndarray of shape (n_features,) or (n_features, width)
+    center : ndarray of shape (n_features,), or None
+        What is subtracted first; not from sparse rows.
+    unit : ndarray of shape (n_features,), or None
+        What features are multiplied by before the factors, so that they have similar sizes.
 
     Examples
     --------
@@ -35,36 +39,57 @@ class InputMap:
     """
 
     factors: np.ndarray
+    center: np.ndarray | None = None
+    unit: np.ndarray | None = None
 
     @property
     def is_diagonal(self) -> bool:
         """Whether features are multiplied, not mixed."""
         return self.factors.ndim == 1
 
+    @property
+    def slopes(self) -> np.ndarray:
+        """Units and factors: how z changes with x."""
+        if self.unit is None:
+            return self.factors
+        return self.unit * self.factors if self.is_diagonal else self.unit[:, None] * self.factors
+
+    def then(self, factors: np.ndarray) -> InputMap:
+        """This center and these units, with other factors."""
+        return replace(self, factors=factors)
+
     def transform(self, X: Any) -> Any:
         """Mapped rows in the precision of ``X``; multiplied sparse rows stay sparse."""
-        factors = self.factors.astype(X.dtype, copy=False)
-        if not self.is_diagonal:
-            return np.ascontiguousarray(X @ factors)
-        if not sp.issparse(X):
-            return X * factors
-        # A product of sparse matrices would not have its indices in order, as the core requires.
-        return sp.csr_array((X.data * factors[X.indices], X.indices, X.indptr), shape=X.shape)
+        slopes = self.slopes.astype(X.dtype, copy=False)
+        if sp.issparse(X) and self.is_diagonal:
+            # A product of sparse matrices would not have its indices in order, as the core
+            # requires.
+            return sp.csr_array((X.data * slopes[X.indices], X.indices, X.indptr), shape=X.shape)
+        if self.center is not None:
+            X = X - self.center.astype(X.dtype, copy=False)
+        return X * slopes if self.is_diagonal else np.ascontiguousarray(X @ slopes)
 
     def restored(self, Z: np.ndarray) -> np.ndarray:
-        """Rows that are mapped to ``Z``; zero in features, or directions, that are left out."""
-        if not self.is_diagonal:
-            return Z @ np.linalg.pinv(self.factors.astype(Z.dtype, copy=False))
-        return np.divide(Z, self.factors, out=np.zeros_like(Z), where=self.factors != 0)
+        """Rows that are mapped to ``Z``; centers in features, or directions, that are left out."""
+        slopes = self.slopes.astype(Z.dtype, copy=False)
+        if self.is_diagonal:
+            rows = np.divide(Z, slopes, out=np.zeros_like(Z), where=slopes != 0)
+        else:
+            rows = Z @ np.linalg.pinv(slopes)
+        return rows if self.center is None else rows + self.center.astype(Z.dtype, copy=False)
 
     def pull_back(self, coef: np.ndarray) -> np.ndarray:
         """Weights on z as weights on x, along the last axis."""
-        factors = self.factors.astype(coef.dtype, copy=False)
-        return coef * factors if self.is_diagonal else coef @ factors.T
+        slopes = self.slopes.astype(coef.dtype, copy=False)
+        return coef * slopes if self.is_diagonal else coef @ slopes.T
 
     def plain(self) -> list[Step]:
         """The product as a plain step, for export."""
-        return [scaling(self.factors) if self.is_diagonal else product(self.factors)]
+        slopes = self.slopes.astype(np.float64)
+        center = np.zeros(len(slopes)) if self.center is None else self.center
+        if self.is_diagonal:
+            return [scaling(slopes, -center * slopes)]
+        return [product(slopes, -(center @ slopes))]
 
 
 class MappedInput(FeatureMap):
@@ -111,7 +136,11 @@ class MappedInput(FeatureMap):
     def pull_back(self, X: Any, coef: np.ndarray) -> tuple[np.ndarray, Any]:
         """Weights on φ as weights on mapped rows, and these on the rows as given."""
         local, shift = self.inner.pull_back(self.before.transform(X), coef)
-        return (self.before.pull_back(local) if self.explains_input else local), shift
+        if not self.explains_input:
+            return local, shift
+        local = self.before.pull_back(local)
+        center = self.before.center
+        return local, shift if center is None else shift - local @ center.astype(local.dtype)
 
     def gradients(self, stored: Any, coef: np.ndarray) -> np.ndarray:
         """By the chain rule."""
@@ -126,9 +155,7 @@ class MappedInput(FeatureMap):
     def feature_factors(self) -> np.ndarray | None:
         """The product of both, where features are multiplied."""
         inner = self.inner.feature_factors
-        return (
-            inner * self.before.factors if self.before.is_diagonal and inner is not None else None
-        )
+        return inner * self.before.slopes if self.before.is_diagonal and inner is not None else None
 
     def inner_rows(self, X: Any) -> np.ndarray:
         """Those of the inner map."""

@@ -140,7 +140,7 @@ def _factors(model: LocalModel) -> np.ndarray | None:
     if code_on.uses_input:
         return np.array([back, np.ones(width)])
     if isinstance(code_on.source, InputMap) and code_on.source.is_diagonal:
-        return np.array([back, code_on.source.factors])
+        return np.array([back, code_on.source.slopes])
     return None
 
 

@@ -63,8 +63,8 @@ MOST_EPOCHS_OF_REGRESSION = 200
 def candidates_of(settings: ChainSettings, normalize_linear: bool = False) -> list[ChainSettings]:
     """What to choose among, from simple to rich; settings that are not automatic stay.
 
-    Rows of the linear model are normalized if ``normalize_linear``; as they are, it is what any
-    linear classifier fits.
+    The linear model has features in their units, without relevance. Its rows are normalized if
+    ``normalize_linear``; as they are, it is what any linear classifier fits.
     """
     is_automatic = all(
         isinstance(value, str) and value == default
@@ -75,8 +75,11 @@ def candidates_of(settings: ChainSettings, normalize_linear: bool = False) -> li
     )  # fmt: skip
     if not is_automatic:
         return [settings]
+    before = settings.before
+    if before is not None:
+        before = None if before.unit is None else before.then(np.ones_like(before.unit))
     linear = replace(
-        settings, n_anchors=1, feature_map=None, normalize=normalize_linear, before=None
+        settings, n_anchors=1, feature_map=None, normalize=normalize_linear, before=before
     )
     return [linear, *(replace(settings, n_anchors=size) for size in (1, "auto", "levels"))]
 

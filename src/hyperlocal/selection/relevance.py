@@ -174,7 +174,8 @@ def learn_relevance(
     (kind, n_rounds), best = min(rounds.items(), key=lambda item: item[1].mean)
     to_beat = [] if always else [(none, ERRORS_TO_GAIN)]
     if rival is not None:
-        linear = replace(run, settings=rival.settings, training=replace(training, C=rival.C))
+        settings = replace(rival.settings, before=None)
+        linear = replace(run, settings=settings, training=replace(training, C=rival.C))
         to_beat.append((linear.first(folds), ERRORS_TO_LEAVE_LINEAR))
     if not all(is_less(best.values, one.values, n_errors) for one, n_errors in to_beat):
         return Relevance(None, None, 0, power, values)
@@ -256,7 +257,9 @@ def with_given_relevance(
         )
     if factors.ndim == 2 and sp.issparse(data.X):
         raise ValueError("relevance cannot mix sparse features; give one scale per feature.")
-    return replace(settings, before=InputMap(factors.astype(data.X.dtype)))
+    factors = factors.astype(data.X.dtype)
+    before = InputMap(factors) if settings.before is None else settings.before.then(factors)
+    return replace(settings, before=before)
 
 
 def with_relevance(

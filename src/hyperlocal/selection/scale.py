@@ -1,0 +1,65 @@
+"""Features of different units, standardized inside a chain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
+from ..data.checks import scale_difference
+from ..data.labelled import LabelledRows
+from ..maps.linear import InputMap
+from ..runtime.threads import row_blocks
+
+SCALES = (None, "auto", "standard")
+ROWS_PER_BLOCK = 8192
+
+
+def standardizing_map(data: LabelledRows, scale: str | None) -> InputMap | None:
+    """The map that standardizes features; for "auto" only if their sizes differ much.
+
+    Sparse rows are not centered. Features of two values that are one apart, such as indicators of
+    categories, and constants, keep their unit: a rare indicator would outweigh all else.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.data.labelled import LabelledRows
+    >>> from hyperlocal.selection.scale import standardizing_map
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> data = LabelledRows(X, np.arange(100) % 2, np.arange(2), np.ones(100))
+    >>> standardizing_map(data, "auto") is None
+    True
+    >>> standardizing_map(data, "standard").transform(X).std(axis=0).round(6)
+    array([1., 1.])
+    """
+    if scale is None or (scale == "auto" and not scale_difference(data.X)):
+        return None
+    mean, deviation = _moments(data)
+    unit = np.divide(1.0, deviation, out=np.ones_like(deviation), where=deviation > 0)
+    unit[_are_indicators(data.X)] = 1.0
+    center = None if sp.issparse(data.X) else mean.astype(data.X.dtype)
+    return InputMap(np.ones(len(unit), data.X.dtype), center, unit.astype(data.X.dtype))
+
+
+def _moments(data: LabelledRows) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted means and standard deviations of features."""
+    if sp.issparse(data.X):
+        mean, variance = mean_variance_axis(data.X, axis=0, weights=data.sample_weight)
+        return mean, np.sqrt(variance)
+    weights = data.sample_weight / data.sample_weight.sum()
+    blocks = [slice(*block) for block in row_blocks(len(weights), ROWS_PER_BLOCK)]
+    mean = sum(weights[block] @ data.X[block].astype(np.float64) for block in blocks)
+    # About the mean, so that features far from zero keep their digits.
+    squares = sum(weights[block] @ np.square(data.X[block] - mean) for block in blocks)
+    return mean, np.sqrt(squares)
+
+
+def _are_indicators(X: Any) -> np.ndarray:
+    """Which features have no other values than zero and one."""
+    if not sp.issparse(X):
+        return ((X == 0) | (X == 1)).all(axis=0)
+    others = sp.csc_array(((X.data != 0) & (X.data != 1), X.indices, X.indptr), shape=X.shape[::-1])
+    return np.asarray(others.sum(axis=1)).ravel() == 0

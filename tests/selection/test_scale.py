@@ -1,0 +1,79 @@
+"""Tests of hyperlocal.selection.scale: features of different units."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_diabetes, load_wine
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+
+from hyperlocal import LocallyLinearSVC, LocallyLinearSVR
+from hyperlocal.data.labelled import LabelledRows
+from hyperlocal.export import numpy_predict, to_numpy
+from hyperlocal.selection.scale import standardizing_map
+
+
+def wine():
+    return train_test_split(*load_wine(return_X_y=True), test_size=0.5, random_state=0)
+
+
+def labelled(X):
+    n_rows = X.shape[0]
+    return LabelledRows(X, np.zeros(n_rows, np.int32), np.arange(1), np.ones(n_rows))
+
+
+def test_rows_in_any_units_are_classified_as_standardized_ones():
+    """Wine in its own units, silently: the same predictions as after a StandardScaler."""
+    X_train, X_test, y_train, y_test = wine()
+    scaler = StandardScaler().fit(X_train)
+    inside = LocallyLinearSVC(random_state=0).fit(X_train, y_train)
+    outside = LocallyLinearSVC(random_state=0).fit(scaler.transform(X_train), y_train)
+    np.testing.assert_array_equal(inside.predict(X_test), outside.predict(scaler.transform(X_test)))
+    assert inside.score(X_test, y_test) > 0.9  # 0.97; without scaling 0.7
+
+
+@pytest.mark.parametrize("options", [{}, {"n_anchors": 8, "C": 1.0}, {"relevance": "gradient"}])
+def test_explanations_and_anchors_are_in_the_units_of_the_input(options):
+    """Weights times values make the score, contributions too, and anchors lie among the rows."""
+    X_train, X_test, y_train, _ = wine()
+    model = LocallyLinearSVC(random_state=0, **options).fit(X_train, y_train)
+    scores = model.decision_function(X_test)
+    local = np.einsum("ncd,nd->nc", model.local_coef(X_test), X_test)
+    np.testing.assert_allclose(local + model.local_intercept(X_test), scores, rtol=1e-6, atol=1e-6)
+    found = model.explain(X_test[:1])
+    sums = found.references + found.contributions.sum(axis=1) + found.remainders
+    np.testing.assert_allclose(sums, scores[0], rtol=1e-6, atol=1e-6)
+    if model.model_.n_anchors > 1:
+        assert (model.anchors_ >= X_train.min(axis=0) - 1e-6).all()
+        assert (model.anchors_ <= X_train.max(axis=0) + 1e-6).all()
+    np.testing.assert_allclose(
+        numpy_predict.decision_function(to_numpy(model), X_test), scores, rtol=1e-6
+    )
+
+
+def test_values_too():
+    """A regression on features in other units is the one on standardized features."""
+    X, y = load_diabetes(return_X_y=True)
+    model = LocallyLinearSVR(random_state=0).fit(X[:300], y[:300])
+    units = 10.0 ** np.arange(10)
+    other = LocallyLinearSVR(random_state=0, scale="standard").fit(X[:300] * units, y[:300])
+    assert other.score(X[300:] * units, y[300:]) == pytest.approx(
+        model.score(X[300:], y[300:]), abs=0.02
+    )
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
+def test_indicators_keep_their_unit(convert):
+    """Only features of other values than zero and one are divided by their deviation."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([1000 * rng.random(50), rng.random(50) < 0.1]).astype(float)
+    found = standardizing_map(labelled(convert(X)), "standard")
+    np.testing.assert_allclose(found.unit, [1 / X[:, 0].std(), 1])
+    assert (found.center is None) == sp.issparse(convert(X))
+
+
+def test_scale_is_checked():
+    """The error names the argument."""
+    X_train, _, y_train, _ = wine()
+    with pytest.raises(ValueError, match="scale"):
+        LocallyLinearSVC(scale="minmax").fit(X_train, y_train)
