@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpydoc.docscrape import ClassDoc
+from numpydoc.validate import validate
 from sklearn.linear_model import LogisticRegression
 
 import hyperlocal
@@ -87,3 +88,29 @@ def test_every_public_name_has_an_example(module: ModuleType) -> None:
         if not is_record(one) and ">>> " not in examples(one)
     ]
     assert not missing
+
+
+# Rules of numpydoc that are not ours: sections that a method of one line does not need (EX01, ES01,
+# SA01, PR01, RT01, YD01), types and descriptions that annotations and names give (PR04, PR07,
+# RT03), the order of parameters that a base class has (PR03), and "does" for "do" (SS05).
+NOT_OURS = {
+    "EX01", "ES01", "SA01", "PR01", "RT01", "YD01", "PR04", "PR07", "RT03", "PR03", "SS05",
+}  # fmt: skip
+
+
+def documented() -> set[str]:
+    """Full names of public classes, their methods, and functions."""
+    named = [getattr(module, name) for module in PUBLIC for name in module.__all__]
+    things = [one for one in named if inspect.isclass(one) or inspect.isfunction(one)]
+    names = {f"{one.__module__}.{one.__qualname__}" for one in things}
+    for kind in filter(inspect.isclass, things):
+        own = (name for name, value in vars(kind).items() if inspect.isfunction(value))
+        names |= {f"{kind.__module__}.{kind.__qualname__}.{n}" for n in own if n[0] != "_"}
+    return names
+
+
+@pytest.mark.parametrize("name", sorted(documented()))
+def test_docstrings_are_valid(name: str) -> None:
+    """By the rules of numpydoc."""
+    errors = [(code, text) for code, text in validate(name)["errors"] if code not in NOT_OURS]
+    assert errors == []
