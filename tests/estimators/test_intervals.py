@@ -16,7 +16,7 @@ def noisy_rows(n_rows, seed):
 
 @pytest.fixture(scope="module")
 def model():
-    return LocallyLinearSVR(random_state=0).fit(*noisy_rows(1500, 0))
+    return LocallyLinearSVR(12, relevance=None, random_state=0).fit(*noisy_rows(1500, 0))
 
 
 @pytest.mark.parametrize("coverage", [0.8, 0.9])

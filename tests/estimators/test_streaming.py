@@ -242,7 +242,9 @@ threading.stack_size(1 << 20)
 rows, labels, allowed = sys.argv[1:]
 rng = np.random.default_rng(0)
 X = rng.standard_normal((300, 100), np.float32)
-model = LocallyLinearSVC(8, n_neighbors=2, feature_map=None, tol=0.2, n_jobs=1, random_state=0)
+model = LocallyLinearSVC(
+    8, n_neighbors=2, feature_map=None, relevance=None, tol=0.2, n_jobs=1, random_state=0
+)
 model.fit_stream([(X, X[:, 0] > 0)])  # what is loaded late is loaded now
 with open("/proc/self/status") as file:
     held = next(int(line.split()[1]) for line in file if line.startswith("VmData"))

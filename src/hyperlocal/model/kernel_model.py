@@ -54,6 +54,11 @@ class KernelModel:
     intercept: np.ndarray
 
     @property
+    def anchors(self) -> np.ndarray:
+        """Anchors of the gate."""
+        return self.gate.anchors
+
+    @property
     def n_anchors(self) -> int:
         """Number of clusters."""
         return self.gate.n_anchors

@@ -243,7 +243,7 @@ def row_criteria(scores: np.ndarray, target: np.ndarray, sample_weight: np.ndarr
     Examples
     --------
     >>> import numpy as np
-    >>> from hyperlocal.selection.automatic import row_criteria
+    >>> from hyperlocal.selection.trials import row_criteria
     >>> scores, weights = np.array([[-2.0], [1.0], [3.0]]), np.ones(3)
     >>> right, wrong = np.array([0, 1, 1]), np.array([0, 0, 1])
     >>> means = [row_criteria(scores, target, weights).mean() for target in (right, wrong)]
