@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Sequence
+from concurrent import futures as fetches
 from typing import Any
 
 import numpy as np
@@ -232,21 +233,37 @@ class RemoteTeam:
                 lost.add(member)
                 continue
             found[member] = future
-        return self._results(found, lost), lost
+        return self._results(found, homes, lost), lost
 
-    def _results(self, found: dict[int, Future], lost: set[int]) -> dict[int, Any]:
+    def _results(
+        self, found: dict[int, Future], homes: dict[int, str], lost: set[int]
+    ) -> dict[int, Any]:
         """Fetch results; those of a lost worker are lost."""
-        results = self.client.gather(list(found.values()), errors="skip")
+        results = self._fetched(found, homes)
         if len(results) == len(found):
             return dict(zip(found, results, strict=True))
         results = {}
         for member, future in found.items():
-            fetched = self.client.gather([future], errors="skip")
+            fetched = self._fetched({member: future}, homes)
             if fetched:
                 results[member] = fetched[0]
             else:
                 lost.add(member)
         return results
+
+    def _fetched(self, found: dict[int, Future], homes: dict[int, str]) -> Any:
+        """Results, without those that went with a worker while they were fetched.
+
+        Dask would wait for such a worker forever: its task may run nowhere else. Cancelling the
+        task ends the wait.
+        """
+        with fetches.ThreadPoolExecutor(1) as executor:
+            fetch = executor.submit(self.client.gather, list(found.values()), errors="skip")
+            while not fetches.wait([fetch], timeout=SECONDS_BETWEEN_CHECKS).done:
+                alive = threads_of_workers(self.client)
+                gone = [one for member, one in found.items() if homes[member] not in alive]
+                self.client.cancel(gone, force=True)
+            return fetch.result()
 
     def _send(self, what: Any) -> Future:
         """Make weights or a model available to all workers, once there are any."""
