@@ -53,6 +53,22 @@ def test_explanations_and_anchors_are_in_the_units_of_the_input(options):
     )
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_boundary_is_near_in_standardized_features(dtype):
+    """The changes are those after a scaler, in the input's units, and so is the distance."""
+    X_train, X_test, y_train, _ = wine()
+    scaler = StandardScaler().fit(X_train)
+    options = {"n_anchors": 1, "n_neighbors": 1, "C": 1.0, "tol": 1e-6}
+    inside = LocallyLinearSVC(**options).fit(X_train.astype(dtype), y_train)
+    outside = LocallyLinearSVC(**options).fit(scaler.transform(X_train).astype(dtype), y_train)
+    for row in X_test[:5].astype(dtype):
+        found = inside.explain(row[None]).boundary
+        expected = outside.explain(scaler.transform(row[None]).astype(dtype)).boundary
+        changes = found.changes / scaler.scale_
+        np.testing.assert_allclose(changes, expected.changes, atol=0.02 * expected.distance)
+        assert found.distance == pytest.approx(np.linalg.norm(found.changes), rel=1e-4)
+
+
 def test_values_too():
     """A regression on features in other units is the one on standardized features."""
     X, y = load_diabetes(return_X_y=True)
