@@ -22,8 +22,8 @@ ROUNDING = 100 * np.finfo(np.float64).eps
 def standardizing_map(data: LabelledRows, scale: str | None) -> InputMap | None:
     """The map that standardizes features; for "auto" only if their sizes differ much.
 
-    Sparse rows are not centered. Features of two values that are one apart, such as indicators of
-    categories, and constants, keep their unit: a rare indicator would outweigh all else.
+    Sparse rows are not centered. Features of values zero and one, such as indicators of categories,
+    and constants, keep their unit: a rare indicator would outweigh all else.
 
     Examples
     --------
