@@ -48,6 +48,20 @@ def test_relevance_inside_is_explained_in_the_features_as_given(convert):
     assert share[1] < share[0]
 
 
+@pytest.mark.parametrize("kind", [LocallyLinearSVC, LocallyLinearSVR])
+def test_scales_of_relevance_come_after_the_units(kind):
+    """Rows in other units keep these beside their relevance, and are fitted again with both."""
+    X, y = few_of_many()
+    units = 10.0 ** np.arange(-4, 4)
+    rows = (X + 5) * units
+    model = kind(relevance="gradient", random_state=0).fit(rows, y)
+    np.testing.assert_allclose(1 / model.model_.input_map.unit, rows.std(axis=0))
+    lengths = np.linalg.norm(model.relevance_.reshape(8, -1), axis=1)
+    assert set(lengths.argsort()[-2:]) == {0, 1}
+    again = kind(**model.chosen_, random_state=0).fit(rows, y)
+    np.testing.assert_allclose(again.predict(rows), model.predict(rows), rtol=1e-9)
+
+
 def test_relevance_in_streams():
     """A stream finds the two features that matter, as ``fit`` does."""
     X, y = few_of_many()

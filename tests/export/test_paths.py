@@ -10,6 +10,7 @@ from estimators.data import make_data
 from hyperlocal import LocallyLinearSVC, LocallyLinearSVR, explain
 from hyperlocal.export import numpy_predict, to_numpy
 from hyperlocal.export.plain import NotPlain
+from hyperlocal.model.inspection import mean_interactions
 from hyperlocal.papers import ClusteredSVC, LocalDeepSVC
 
 OPTIONS = [
@@ -49,6 +50,19 @@ def test_numpy_explains_as_python_does(options, steps):
     np.testing.assert_allclose(remainders, expected.remainders, atol=1e-8 * size)
     total = references + found.sum(axis=2) + remainders
     np.testing.assert_allclose(total, numpy_predict.decision_function(arrays, X[:20]), atol=1e-10)
+
+
+@pytest.mark.parametrize("options", [{"feature_map": "quadratic"}, {"n_anchors": (1, 8)}], ids=str)
+def test_single_precision_in_other_units(options):
+    """Rows of any units, in float32, are explained as in Python, too."""
+    X, y = make_data(3)
+    X = ((X + 1000) * 10.0 ** np.linspace(-6, 6, X.shape[1])).astype(np.float32)
+    model = LocallyLinearSVC(**{"n_anchors": 8, "C": 1.0, "random_state": 0} | options).fit(X, y)
+    expected = explain(model, X[:20]).contributions
+    found, _, _ = numpy_predict.explain(to_numpy(model, contributions=True), X[:20])
+    np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
+    if options.get("feature_map"):
+        assert np.isfinite(mean_interactions(model, X).values).all()
 
 
 def test_two_classes_clusters_and_regression():

@@ -28,6 +28,18 @@ def test_local_lines_lie_on_the_boundary():
     assert display.ax_.figure is display.figure_
 
 
+def test_local_lines_in_other_units():
+    """They are as long as those of rows of similar sizes, and on the boundary too."""
+    X, y = make_ring()
+    units = np.array([1e-4, 1e3])
+    model = local(feature_map=None).fit(X * units, y)
+    lines = BoundaryDisplay.from_estimator(model, X * units, y, n_points=20).lines
+    assert len(lines) > 4
+    assert np.abs(model.decision_function(lines.mean(axis=1))).max() < 1e-3
+    lengths = np.linalg.norm((lines[:, 1] - lines[:, 0]) / units, axis=1)
+    assert lengths.max() < np.ptp(X, axis=0).max() / 2
+
+
 def test_boundary_of_one_anchor_has_no_local_line():
     """With one anchor the boundary is its line."""
     X, y = make_ring()

@@ -1,5 +1,7 @@
 """Tests of hyperlocal.selection.scale: features of different units."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,7 +9,7 @@ from sklearn.datasets import load_diabetes, load_wine
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from hyperlocal import LocallyLinearSVC, LocallyLinearSVR
+from hyperlocal import LocallyLinearSVC, LocallyLinearSVCCV, LocallyLinearSVR
 from hyperlocal.data.labelled import LabelledRows
 from hyperlocal.export import numpy_predict, to_numpy
 from hyperlocal.selection.scale import standardizing_map
@@ -51,6 +53,22 @@ def test_explanations_and_anchors_are_in_the_units_of_the_input(options):
     )
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_boundary_is_near_in_standardized_features(dtype):
+    """The changes are those after a scaler, in the input's units, and so is the distance."""
+    X_train, X_test, y_train, _ = wine()
+    scaler = StandardScaler().fit(X_train)
+    options = {"n_anchors": 1, "n_neighbors": 1, "C": 1.0, "tol": 1e-6}
+    inside = LocallyLinearSVC(**options).fit(X_train.astype(dtype), y_train)
+    outside = LocallyLinearSVC(**options).fit(scaler.transform(X_train).astype(dtype), y_train)
+    for row in X_test[:5].astype(dtype):
+        found = inside.explain(row[None]).boundary
+        expected = outside.explain(scaler.transform(row[None]).astype(dtype)).boundary
+        changes = found.changes / scaler.scale_
+        np.testing.assert_allclose(changes, expected.changes, atol=0.02 * expected.distance)
+        assert found.distance == pytest.approx(np.linalg.norm(found.changes), rel=1e-4)
+
+
 def test_values_too():
     """A regression on features in other units is the one on standardized features."""
     X, y = load_diabetes(return_X_y=True)
@@ -70,6 +88,29 @@ def test_indicators_keep_their_unit(convert):
     found = standardizing_map(labelled(convert(X)), "standard")
     np.testing.assert_allclose(found.unit, [1 / X[:, 0].std(), 1])
     assert (found.center is None) == sp.issparse(convert(X))
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_every_storage_and_constants(convert, dtype):
+    """Features are divided by their weighted deviations, but a constant one is not by rounding."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([1000 * rng.random(300), np.full(300, 1e9 + 0.3), np.full(300, 0.1)])
+    data = labelled(convert(X.astype(dtype)))
+    found = standardizing_map(replace(data, sample_weight=rng.random(300)), "standard")
+    assert found.unit.dtype == dtype
+    assert found.unit[0] == pytest.approx(1 / 288, rel=0.1)
+    np.testing.assert_array_equal(found.unit[1:], 1)
+
+
+def test_a_search_fits_what_it_tried():
+    """The model of all rows has its features as the evaluated models had them."""
+    X_train, _, y_train, _ = wine()
+    with pytest.warns(UserWarning, match="ranges of X"):
+        search = LocallyLinearSVCCV(n_anchors=(1,), Cs=(1.0,), cv=2).fit(X_train, y_train)
+    assert search.best_params_["scale"] is None
+    before = search.model_.input_map
+    assert before is None or before.unit is None
 
 
 def test_scale_is_checked():

@@ -62,7 +62,9 @@ class AutomaticChain(BaseEstimator):
     def chosen_(self) -> dict[str, Any]:
         """Parameters that fit such a model without a choice."""
         parameters = parameters_of(self.model_, self._settings())
-        return parameters | {"C": self.C_, "relevance": self.relevance_}
+        before = self.model_.input_map
+        scale = None if before is None or before.unit is None else "standard"
+        return parameters | {"C": self.C_, "relevance": self.relevance_, "scale": scale}
 
     @property
     def relevance_(self) -> np.ndarray | None:

@@ -133,7 +133,7 @@ class SearchedChain(BaseEstimator):
         if scaler is not None:
             scaler = clone(scaler).fit(X, labels)
             X = transformed(scaler, X, "scalers")
-        chosen = best.setting.parameters
+        chosen = best.setting.parameters | {"scale": None}  # as in the search
         if best.setting.relevance is not None and data.is_numeric:
             chosen["relevance"] = self._scales(replace(data, X=X), best.setting.relevance)
         passed_on = self._kind().get_params(deep=False).keys() & self.get_params().keys()

@@ -108,7 +108,7 @@ def plain_paths(estimator: Any, background: Any = None) -> PlainPaths:
     width = references.shape[1]
 
     def inner_numbers(points: np.ndarray) -> np.ndarray:
-        numbers = model.feature_map.inner_rows(_rows(steps, points, model))
+        numbers = model.feature_map.inner_rows(_rows(steps, points))
         # Not every runtime takes tensors without columns.
         return numbers if numbers.shape[1] else np.zeros((len(points), 1))
 
@@ -126,7 +126,7 @@ def plain_paths(estimator: Any, background: Any = None) -> PlainPaths:
     alpha, beta, n_paired = model.feature_map.lengths
     lengths = [alpha, beta, n_paired, float(model.bias.value)] if model.normalize else []
     scores = last.decision_function if hasattr(last, "decision_function") else last.predict
-    at_references = np.asarray(scores(_rows(steps, references, model)), np.float64)
+    at_references = np.asarray(scores(_rows(steps, references).astype(model.dtype)), np.float64)
     means = given.weights @ at_references.reshape(len(references), -1)
     return PlainPaths(
         references, given.weights, means, inner, inner_shift, lengths, levels,
@@ -143,13 +143,13 @@ def _check(model: LocalModel) -> None:
         raise NotPlain(f"contributions with this code_on cannot be exported; {ADVICE}")
 
 
-def _rows(steps: list[Any], points: np.ndarray, model: LocalModel) -> np.ndarray:
-    return np.asarray(transformed_rows(steps, points), model.dtype)
+def _rows(steps: list[Any], points: np.ndarray) -> np.ndarray:
+    return np.asarray(transformed_rows(steps, points), np.float64)
 
 
 def _logits(gate: Gate, steps: list[Any], model: LocalModel, points: np.ndarray) -> np.ndarray:
     """``2β x·v_j − β‖v_j‖²``."""
-    coded = np.asarray(model.space(_rows(steps, points, model)), np.float64)
+    coded = np.asarray(model.space(_rows(steps, points)), np.float64)
     origin = gate.anchors.mean(axis=0)
     half = 0.5 * ((gate.anchors**2).sum(axis=1) - origin @ origin)
     return 2 * gate.beta * (coded @ (gate.anchors - origin).T.astype(np.float64) - half)

@@ -25,6 +25,8 @@ class FeatureMap:
 
     #: Whether weights on φ(x) can be stated as weights on the input's features.
     explains_input = True
+    #: What features are multiplied by so that they have similar sizes; None for features as given.
+    unit: np.ndarray | None = None
 
     def __init__(self, n_features_in: int = 0):
         self.n_features_in = n_features_in

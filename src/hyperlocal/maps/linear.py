@@ -106,7 +106,7 @@ class MappedInput(FeatureMap):
         super().__init__(len(before.factors))
         self.before = before
         self.inner = inner
-        self.explains_input = inner.explains_input
+        self.explains_input, self.unit = inner.explains_input, before.unit
 
     @property
     def n_features_out(self) -> int:

@@ -184,15 +184,21 @@ def _boundary_points(
     workers: Workers,
 ) -> list[BoundaryPoint | None]:
     """Where the prediction first changes along each row's local normal."""
-    normals = _towards_rival(coef, scores)
+    if not model.feature_map.explains_input:
+        return [None] * len(scores)
+    # The nearest point in units of very different sizes would change the smallest one alone.
+    unit = 1.0 if model.feature_map.unit is None else model.feature_map.unit.astype(np.float64)
+    weights = _towards_rival(coef, scores)
+    normals = weights / unit**2
     lengths = np.linalg.norm(normals, axis=1)
-    if not (model.feature_map.explains_input and lengths.any()):
+    if not lengths.any():
         return [None] * len(scores)
     rows = X.toarray() if sp.issparse(X) else X
     usable = lengths > 0
     normals[usable] /= lengths[usable, None]
     margins = margins_over_rival(scores).astype(np.float64)
-    linear = np.divide(margins, lengths, out=np.zeros_like(lengths), where=usable)
+    slopes = np.einsum("nd,nd->n", weights, normals)
+    linear = np.divide(margins, slopes, out=np.zeros_like(lengths), where=usable)
 
     def predict(points: np.ndarray) -> np.ndarray:
         return predicted_codes(model.scores(points, workers))

@@ -50,8 +50,9 @@ class BoundaryPoint:
     """The nearest point of the other side of the boundary along the local normal.
 
     The local normal at a row is the direction along which its local linear model reaches the
-    boundary to the rival class soonest. The point is searched for on that line with the whole
-    model, gate and all, up to four times as far as the boundary of the local linear model.
+    boundary to the rival class soonest (measured in standardized features, where the model has
+    these). The point is searched for on that line with the whole model, gate and all, up to four
+    times as far as the boundary of the local linear model.
 
     Attributes
     ----------

@@ -174,9 +174,9 @@ def mean_interactions(estimator: Any, X: Any) -> MeanInteractions:
         )
 
     def inner_numbers(points: np.ndarray) -> np.ndarray:
-        return model.feature_map.inner_rows(transformed_rows(steps, points).astype(model.dtype))
+        return model.feature_map.inner_rows(np.asarray(transformed_rows(steps, points)))
 
-    found = affine_parts(inner_numbers, rows[:8])
+    found = affine_parts(inner_numbers, rows[:8].astype(np.float64))
     if found is None:
         raise ValueError("a step before the model is not linear; give the rows after it.")
     values = _mean_curvature(model, transformed_rows(steps, X), found[0])

@@ -152,8 +152,12 @@ def affine_parts(
     (array([[2.]]), array([1.]))
     """
     width = rows.shape[1]
-    values = function(np.vstack([np.zeros((1, width)), np.eye(width), rows]))
-    matrix, shift = values[1 : 1 + width] - values[0], values[0]
+    # Steps of the size of the features: in other units they would be lost in rounding.
+    origin, steps = rows.mean(axis=0), np.ptp(rows, axis=0)
+    steps[steps == 0] = 1.0
+    values = function(np.vstack([origin[None], origin + np.diag(steps), rows]))
+    matrix = (values[1 : 1 + width] - values[0]) / steps[:, None]
+    shift = values[0] - origin @ matrix
     size = np.abs(values).max(initial=1e-9)
     is_affine = np.allclose(values[1 + width :], rows @ matrix + shift, rtol=0, atol=1e-6 * size)
     return (matrix, shift) if is_affine else None

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..model.inspection import split_pipeline
+from ..model.local_model import LocalModel
 from .anchors import input_anchors, undo_steps
 from .drawing import (
     INK,
@@ -209,22 +210,27 @@ def _anchors_and_lines(
 def _local_lines(model: Any, anchors: np.ndarray) -> np.ndarray:
     """Ends of the local lines near their anchors, ``(n_lines, 2, 2)``."""
     names = getattr(model, "feature_names_in_", None)
-    away = np.linalg.norm(anchors[:, None] - anchors, axis=2)
+    own = getattr(model, "model_", None)
+    known = own.feature_map.unit if isinstance(own, LocalModel) else None
+    size = np.ones(2) if known is None else 1 / known
+    away = np.linalg.norm((anchors[:, None] - anchors) / size, axis=2)
     np.fill_diagonal(away, np.inf)
     lines = []
     for explanation, unit in zip(
         model.explain(with_names(anchors, names)), away.min(axis=1), strict=True
     ):
         point = explanation.boundary
-        if point is None or not point.found or point.distance > FARTHEST * unit:
+        if point is None or not point.found:
             continue
-        normal = _normal(model, point.row, DIFFERENCE * unit, names)
-        along = np.array([-normal[1], normal[0]]) * HALF_LENGTH * unit
+        if np.linalg.norm(point.changes / size) > FARTHEST * unit:
+            continue
+        normal = _normal(model, point.row, DIFFERENCE * unit * size, names)
+        along = np.array([-normal[1], normal[0]]) * HALF_LENGTH * unit * size
         lines.append([point.row - along, point.row + along])
     return np.array(lines).reshape(-1, 2, 2)
 
 
-def _normal(model: Any, row: np.ndarray, step: float, names: Any) -> np.ndarray:
+def _normal(model: Any, row: np.ndarray, step: np.ndarray, names: Any) -> np.ndarray:
     """The unit normal of the boundary at a row on it: the gradient of the score, by differences.
 
     (The weights of the local models alone leave out that the gate changes too.)

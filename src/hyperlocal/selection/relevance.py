@@ -289,13 +289,20 @@ def with_relevance(
     # Gradients of local models are those of levels of them, nearly, and take less time.
     is_levels = isinstance(start.settings.n_anchors, str) and start.settings.n_anchors == "levels"
     learned = replace(start.settings, n_anchors="auto") if is_levels else start.settings
+    # Of standardized features, the scales are those after the units.
+    units = start.settings.before
+    if units is not None:
+        learned, data = replace(learned, before=None), replace(data, X=units.transform(data.X))
     found = helpful_relevances(
         learned, replace(training, C=start.C), data, own_rng, workers, always=always,
         rival=None if start is choice else choice,
     )  # fmt: skip
     if not found:
         return choice
-    return Choice(replace(start.settings, before=found[0].before), start.C)
+    before = found[0].before
+    if units is not None and before is not None:
+        before = units.then(before.factors)
+    return Choice(replace(start.settings, before=before), start.C)
 
 
 @dataclass(frozen=True)

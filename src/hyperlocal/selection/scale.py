@@ -15,13 +15,15 @@ from ..runtime.threads import row_blocks
 
 SCALES = (None, "auto", "standard")
 ROWS_PER_BLOCK = 8192
+# The computed deviation of a constant feature, relative to its mean, is less.
+ROUNDING = 100 * np.finfo(np.float64).eps
 
 
 def standardizing_map(data: LabelledRows, scale: str | None) -> InputMap | None:
     """The map that standardizes features; for "auto" only if their sizes differ much.
 
-    Sparse rows are not centered. Features of two values that are one apart, such as indicators of
-    categories, and constants, keep their unit: a rare indicator would outweigh all else.
+    Sparse rows are not centered. Features of values zero and one, such as indicators of categories,
+    and constants, keep their unit: a rare indicator would outweigh all else.
 
     Examples
     --------
@@ -38,7 +40,8 @@ def standardizing_map(data: LabelledRows, scale: str | None) -> InputMap | None:
     if scale is None or (scale == "auto" and not scale_difference(data.X)):
         return None
     mean, deviation = _moments(data)
-    unit = np.divide(1.0, deviation, out=np.ones_like(deviation), where=deviation > 0)
+    is_constant = deviation <= ROUNDING * np.abs(mean)
+    unit = np.divide(1.0, deviation, out=np.ones_like(deviation), where=~is_constant)
     unit[_are_indicators(data.X)] = 1.0
     center = None if sp.issparse(data.X) else mean.astype(data.X.dtype)
     return InputMap(np.ones(len(unit), data.X.dtype), center, unit.astype(data.X.dtype))
@@ -47,8 +50,9 @@ def standardizing_map(data: LabelledRows, scale: str | None) -> InputMap | None:
 def _moments(data: LabelledRows) -> tuple[np.ndarray, np.ndarray]:
     """Weighted means and standard deviations of features."""
     if sp.issparse(data.X):
-        mean, variance = mean_variance_axis(data.X, axis=0, weights=data.sample_weight)
-        return mean, np.sqrt(variance)
+        weights = data.sample_weight.astype(data.X.dtype)
+        mean, variance = mean_variance_axis(data.X, axis=0, weights=weights)
+        return mean.astype(np.float64), np.sqrt(variance, dtype=np.float64)
     weights = data.sample_weight / data.sample_weight.sum()
     blocks = [slice(*block) for block in row_blocks(len(weights), ROWS_PER_BLOCK)]
     mean = sum(weights[block] @ data.X[block].astype(np.float64) for block in blocks)
