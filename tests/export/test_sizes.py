@@ -38,7 +38,9 @@ def test_size_of_kernel_svm():
     assert in_sparse > count_numbers(model)  # indices are numbers too
 
 
-@pytest.mark.parametrize("make", [LocalCodingSVC, partial(LocallyLinearSVC, feature_map=None)])
+@pytest.mark.parametrize(
+    "make", [LocalCodingSVC, partial(LocallyLinearSVC, feature_map=None, C=1.0)]
+)
 def test_size_of_locally_linear_svm(make):
     """Anchors and local models are counted; what a warm start needs is not."""
     X, y = load_iris(return_X_y=True)

@@ -212,6 +212,7 @@ def fit_to_stream(
         call = FitCall(training, sample, choice_rng, workers)
         settings, training = choice(settings, call, by_newton=False)
         chain = settings.fit(sample, rng, workers)
+        del sample, call  # not needed in memory any more
         problem = stack.enter_context(StoredProblem(chain, training, rows, block_rows, workers))
         problem.prepare()
         monitor = EpochMonitor(estimator, training.max_iter, estimator.verbose, task="pass")

@@ -138,7 +138,9 @@ class LocalModel:
     def anchors(self) -> np.ndarray:
         """Anchors in the features as given, if these are coded; else in what is coded."""
         source, anchors = self.code_on.source, self.gate.anchors
-        return source.restored(anchors) if isinstance(source, InputMap) else anchors
+        if not isinstance(source, InputMap):
+            return anchors
+        return read_only(source.restored(anchors))
 
     @property
     def input_map(self) -> InputMap | None:
