@@ -265,7 +265,10 @@ assert model.score(X, y) > 0.9
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits memory by a Linux resource")
 def test_memory_is_limited(tmp_path):
-    """A file of 60 MB, mapped or streamed, is fitted by a process that may take 48 MB."""
+    """A file of 60 MB, mapped or streamed, is fitted by a process that may take 54 MB.
+
+    It needs 36 to 40, and some more for threads on a busy machine.
+    """
     rng = np.random.default_rng(0)
     shape = (150_000, 100)
     X = np.lib.format.open_memmap(tmp_path / "X.npy", "w+", np.float32, shape)
@@ -275,7 +278,7 @@ def test_memory_is_limited(tmp_path):
         X[begin : begin + 10_000], y[begin : begin + 10_000] = block, block[:, 0] > 0
     del X
     np.save(tmp_path / "y.npy", y)
-    typed = [str(tmp_path / "X.npy"), str(tmp_path / "y.npy"), str(48 << 20)]
+    typed = [str(tmp_path / "X.npy"), str(tmp_path / "y.npy"), str(54 << 20)]
     run = subprocess.run(
         [sys.executable, "-c", MEASURE, *typed], capture_output=True, text=True, check=False
     )

@@ -7,6 +7,7 @@ import pytest
 
 from estimators.data import make_data
 from hyperlocal.data.labelled import LabelledRows
+from hyperlocal.maps.linear import InputMap
 from hyperlocal.model.chain_settings import ChainSettings
 
 
@@ -50,3 +51,14 @@ def test_what_settings_are(settings, is_linear, has_gradients):
     """One model of the row is linear; gradients are stated by maps that have them."""
     assert (settings.is_linear, settings.has_gradients) == (is_linear, has_gradients)
     assert not settings.may_use_labels
+
+
+def test_given_anchors_are_in_the_features_as_given(workers):
+    """A map before the chain maps given anchors too; the model shows them as they were given."""
+    data = labelled_rows()
+    anchors = data.X[:4].copy()
+    factors = np.linspace(0.5, 2, data.X.shape[1])
+    settings = ChainSettings(4, n_neighbors=2, anchors=anchors, before=InputMap(factors))
+    chain = settings.fit(data, np.random.default_rng(0), workers)
+    np.testing.assert_allclose(chain.gate.anchors, anchors * factors)
+    np.testing.assert_allclose(chain.anchors, anchors)

@@ -95,7 +95,10 @@ class ChainSettings:
 
     def fit(self, data: LabelledRows, rng: np.random.Generator, workers: Workers) -> LocalModel:
         """Map, anchors and gate from training rows: a model without weights."""
+        anchors = self.anchors
         if self.before is not None:
+            if not isinstance(anchors, str) and CodeOn(self.code_on).uses_input:
+                anchors = self.before.transform(np.asarray(anchors, dtype=data.X.dtype))
             data = replace(data, X=self.before.transform(data.X))
         labels, weights, n_rows = data.labels, data.sample_weight, data.n_represented
         feature_map = make_feature_map(self.feature_map, data.X, rng, n_rows)
@@ -104,7 +107,7 @@ class ChainSettings:
         space = code_on.transform(data.X, feature_map)
         coding = (self.n_neighbors, self.coding, self.beta)
         gate = fit_levels(
-            space, weights, self.anchors, self.n_anchors, coding, rng, workers, n_rows=n_rows,
+            space, weights, anchors, self.n_anchors, coding, rng, workers, n_rows=n_rows,
             default=default_n_codes if self.is_bias_only else default_n_anchors,
         )  # fmt: skip
         model = self.relifted(LocalModel(feature_map, code_on, gate))
