@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.compare import METHODS
 from hyperlocal.datasets import load_dataset
-from hyperlocal.estimators import base, chain
+from hyperlocal.estimators import base, tasks
 from hyperlocal.gates import levels
 from hyperlocal.model import local_model
 from hyperlocal.model.lifting import LiftedRows
@@ -47,7 +47,7 @@ CANDIDATES = (
 )
 FIT_STAGES = {
     "principal components": (PCA, "fit_transform"),
-    "checks of the input": (chain, "check_labelled_rows"),
+    "checks of the input": (tasks, "check_labelled_rows"),
     "anchors (k-means)": (levels, "choose_anchors"),
     "sharpness of the gate": (levels, "fit_gate"),
     "codes": (local_model.LocalModel, "encode"),
