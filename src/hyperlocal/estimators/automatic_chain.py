@@ -1,4 +1,4 @@
-"""What is automatic in a chain: C, relevance of features, and whether one model does better."""
+"""What is automatic in a chain: C, which features count, and whether one model does better."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from ..data.arguments import check_choice
 from ..model.chain_settings import ChainSettings
 from ..selection.automatic import DEFAULT_COST, candidates_of, choose, parameters_of
+from ..selection.dropping import without_noise
 from ..selection.relevance import (
     check_relevance,
     is_wanted,
@@ -108,4 +109,8 @@ class AutomaticChain(BaseEstimator):
             again = [scaled.settings] if choice.richer is None else candidates
             again = [replace(one, before=scaled.settings.before) for one in again]
             choice = choose(again, *given, by_newton=by_newton)
+        if isinstance(self.relevance, str):
+            reduced = without_noise(choice, *given)
+            if reduced is not choice:
+                choice = choose([reduced.settings], *given, by_newton=by_newton)
         return choice.settings, replace(training, C=choice.C)

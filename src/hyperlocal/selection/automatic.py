@@ -95,6 +95,7 @@ def parameters_of(model: LocalModel, settings: ChainSettings) -> dict[str, Any]:
         "n_neighbors": settings.n_neighbors if isinstance(gate, LevelsGate) else n_neighbors,
         "feature_map": None if is_linear else settings.feature_map,
         "normalize": model.normalize,
+        "intercept_scaling": float(model.bias.value),
     }
 
 

@@ -275,7 +275,9 @@ def sample(data: LabelledRows, most_rows: int, rng: np.random.Generator) -> Labe
     return replace(sample, population=data.n_represented)
 
 
-def held_out_rows(data: LabelledRows, rng: np.random.Generator) -> list[np.ndarray]:
+def held_out_rows(
+    data: LabelledRows, rng: np.random.Generator, n_folds: int | None = None
+) -> list[np.ndarray]:
     """Which rows each evaluated fold holds out; none where the rows are too few.
 
     Each class keeps a row to train on.
@@ -286,6 +288,7 @@ def held_out_rows(data: LabelledRows, rng: np.random.Generator) -> list[np.ndarr
     fold = deal_folds(target, N_FOLDS, rng)
     counts = np.bincount(target)
     fold[counts[target] == 1] = N_FOLDS
-    n_folds = int(np.clip(np.ceil(ENOUGH_HELD_OUT_ROWS * N_FOLDS / len(target)), 1, N_FOLDS))
+    if n_folds is None:
+        n_folds = int(np.clip(np.ceil(ENOUGH_HELD_OUT_ROWS * N_FOLDS / len(target)), 1, N_FOLDS))
     held = [fold == number for number in range(n_folds)]
     return [one for one in held if one.any()]
