@@ -6,6 +6,8 @@ the arguments leave to "auto" is chosen first, on a held-out part of the trainin
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -92,14 +94,18 @@ class LearnedGateClassifier(
         check_number("max_iter", self.max_iter, integer=True, above=1, inclusive=True)
         self._check_common()
 
+    @abstractmethod
     def _first_settings(self, data: LabelledRows) -> Settings:
         """Settings with the arguments, and a start for each "auto"."""
-        raise NotImplementedError
 
-    def _variations(self, data: LabelledRows) -> list[list[dict[str, Any]]]:
-        """Changes of the settings, in rounds: each round starts from the best so far."""
-        raise NotImplementedError
+    @abstractmethod
+    def _tried_settings(self, data: LabelledRows) -> dict[str, tuple[Any, Sequence[Any]]]:
+        """Of each setting, its argument and values to try where that is "auto".
 
+        One setting after the other is chosen, in this order, each from the best so far.
+        """
+
+    @abstractmethod
     def _train(
         self,
         data: LabelledRows,
@@ -110,11 +116,10 @@ class LearnedGateClassifier(
         monitor: Monitor | None = None,
     ) -> tuple[TreeModel | LatentModel, TreeResult | LatentResult]:
         """A model of rows, and what the solver found."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _keep_settings(self, settings: Settings) -> None:
         """Set the settings as fitted attributes."""
-        raise NotImplementedError
 
     # ---- choosing settings ---------------------------------------------------------------------
 
@@ -126,7 +131,8 @@ class LearnedGateClassifier(
         self, data: LabelledRows, rng: np.random.Generator, workers: Workers
     ) -> Settings:
         best = self._first_settings(data)
-        rounds = self._variations(data)
+        tried = self._tried_settings(data)
+        rounds = {name: values for name, (given, values) in tried.items() if is_auto(given)}
         if not rounds:
             return best
         splits = [split_held_out(data, rng) for _ in range(N_SPLITS)]
@@ -142,8 +148,8 @@ class LearnedGateClassifier(
                 known[settings, split] = found
             return known[settings, split]
 
-        for changes in rounds:
-            candidates = [best, *(replace(best, **change) for change in changes)]
+        for name, values in rounds.items():
+            candidates = [best, *(replace(best, **{name: value}) for value in values)]
             first = [error(settings, 0) for settings in candidates]
             close = min(first) + standard_error(min(first), len(parts[0][1].target))
             candidates = [one for one, there in zip(candidates, first, strict=True)

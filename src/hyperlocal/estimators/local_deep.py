@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -156,15 +157,12 @@ class LocalDeepSVC(LearnedGateClassifier[TreeSettings]):
             jitter=JITTERS[0] if is_auto(self.jitter) else float(self.jitter),
         )
 
-    def _variations(self, data: LabelledRows) -> list[list[dict[str, Any]]]:
-        rounds: list[list[dict[str, Any]]] = []
-        if is_auto(self.C):
-            rounds.append([{"penalty": penalty} for penalty in PENALTIES])
-        if is_auto(self.jitter):
-            rounds.append([{"jitter": jitter} for jitter in JITTERS])
-        if is_auto(self.depth):
-            rounds.append([{"depth": depth} for depth in self._depths(data)])
-        return rounds
+    def _tried_settings(self, data: LabelledRows) -> dict[str, tuple[Any, Sequence[Any]]]:
+        return {
+            "penalty": (self.C, PENALTIES),
+            "jitter": (self.jitter, JITTERS),
+            "depth": (self.depth, self._depths(data)),
+        }
 
     def _depths(self, data: LabelledRows) -> list[int]:
         n_leaves = data.X.shape[0] / ROWS_PER_LEAF
