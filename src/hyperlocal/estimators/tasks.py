@@ -1,4 +1,4 @@
-"""What of a chain depends on the kind of ``y``: classes or values.
+"""The parts of a chain that depend on the kind of ``y``: classes or values.
 
 The chain is the same for both. A task checks ``y`` with the rows, names the loss, and turns the
 weights that a solver found into the model of an estimator, and back for a warm start.
