@@ -6,16 +6,20 @@ the arguments leave to "auto" is chosen first, on a held-out part of the trainin
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.arguments import check_number, make_generator
 from ..data.checks import PENALTIES_NEED_SCALES, check_rows, warn_about_scales
 from ..data.labelled import LabelledRows, merge_equal_rows
 from ..data.splits import split_held_out
+from ..maps.linear import InputMap
+from ..maps.quadratic import principal_axes
 from ..model.latent_model import LatentModel
 from ..model.multiclass import predicted_codes
 from ..model.tree_model import TreeModel
@@ -27,9 +31,14 @@ from .base import LabelledFitting, LocalClassifier, LocalEstimator
 from .explained import ExplainMixin
 
 # A trial of settings has so many times fewer epochs: enough to rank them.
-SHORTER_TRIALS = 2
+SHORTER_TRIALS = 4
 # Settings within a standard error of the best are evaluated again on other held-out rows.
 N_SPLITS = 2
+# Dense rows of more features are trained on along their principal axes: steps of one length for
+# each feature suit features that are not correlated. Axes of less than this share of the mean
+# variance are left out, and those beyond the most.
+WIDEST = 64
+LEAST_VARIANCE, MOST_AXES = 0.1, 256
 
 
 @dataclass(frozen=True)
@@ -72,10 +81,12 @@ class LearnedGateClassifier(
         rng = make_generator(self.random_state)
         self._forget()
         with Workers(self.n_jobs) as workers:
-            settings = self._choose_settings(data, rng, workers)
+            axes = axes_of(data, rng)
+            rows = data if axes is None else replace(data, X=axes.transform(data.X), origin=None)
+            settings = self._choose_settings(rows, rng, workers)
             with EpochMonitor(self, self.max_iter, self.verbose) as monitor:
-                model, result = self._train(data, settings, self.max_iter, rng, workers, monitor)
-        self.model_ = model
+                model, result = self._train(rows, settings, self.max_iter, rng, workers, monitor)
+        self.model_ = model if axes is None else model.pulled_back(axes)
         self._keep_background(data)
         self.classes_ = data.classes
         self.n_iter_ = result.n_iter
@@ -96,8 +107,8 @@ class LearnedGateClassifier(
         """Settings with the arguments, and a start for each "auto"."""
         raise NotImplementedError
 
-    def _variations(self, data: LabelledRows) -> list[list[dict[str, Any]]]:
-        """Changes of the settings, in rounds: each round starts from the best so far."""
+    def _variations(self, data: LabelledRows) -> dict[str, Sequence[float]]:
+        """Settings to choose, one after the other, and their values in increasing order."""
         raise NotImplementedError
 
     def _train(
@@ -126,29 +137,26 @@ class LearnedGateClassifier(
         self, data: LabelledRows, rng: np.random.Generator, workers: Workers
     ) -> Settings:
         best = self._first_settings(data)
-        rounds = self._variations(data)
-        if not rounds:
-            return best
-        splits = [split_held_out(data, rng) for _ in range(N_SPLITS)]
+        variations = self._variations(data)
+        splits = [split_held_out(data, rng) for _ in range(N_SPLITS)] if variations else []
         parts = [part for part in splits if part is not None]
         if not parts:
             return best
         seed = int(rng.integers(2**63))  # the same for all settings
         known: dict[tuple[Settings, int], float] = {}
 
-        def error(settings: Settings, split: int) -> float:
+        def error(settings: Settings, split: int = 0) -> float:
             if (settings, split) not in known:
                 found = self._held_out_error(*parts[split], settings, seed, workers)
                 known[settings, split] = found
             return known[settings, split]
 
-        for changes in rounds:
-            candidates = [best, *(replace(best, **change) for change in changes)]
-            first = [error(settings, 0) for settings in candidates]
-            close = min(first) + standard_error(min(first), len(parts[0][1].target))
-            candidates = [one for one, there in zip(candidates, first, strict=True)
-                          if there <= close]  # fmt: skip
-            best = min(candidates, key=lambda one: sum(error(one, k) for k in range(len(parts))))
+        for name, values in variations.items():
+            tried = climbed(best, name, values, error)
+            least = min(map(error, tried))
+            close = least + standard_error(least, len(parts[0][1].target))
+            tried = [one for one in tried if error(one) <= close]
+            best = min(tried, key=lambda one: sum(error(one, k) for k in range(len(parts))))
         return best
 
     def _held_out_error(
@@ -181,6 +189,36 @@ class LearnedGateClassifier(
     def intercept_(self) -> np.ndarray:
         """Intercepts of the local models, ``(n_models, n_columns)``."""
         return self.model_.intercept
+
+
+def climbed(
+    start: Settings, name: str, values: Sequence[float], error: Callable[[Settings], float]
+) -> list[Settings]:
+    """Settings with other values of one of them, tried upwards from the start, then downwards.
+
+    A direction ends where the error rises: what lies beyond is not tried.
+    """
+    tried, here = [start], getattr(start, name)
+    above, below = [v for v in values if v > here], [v for v in values[::-1] if v < here]
+    for direction in (above, below):
+        last = error(start)
+        for value in direction:
+            tried.append(replace(start, **{name: value}))
+            if error(tried[-1]) > last:
+                break
+            last = error(tried[-1])
+    return tried
+
+
+def axes_of(data: LabelledRows, rng: np.random.Generator) -> InputMap | None:
+    """Principal axes of wide dense rows."""
+    n_features = data.X.shape[1]
+    if sp.issparse(data.X) or n_features <= WIDEST:
+        return None
+    mean, axes = principal_axes(
+        data.X, data.sample_weight, MOST_AXES, rng, least_share=LEAST_VARIANCE / n_features
+    )
+    return InputMap(axes.T, mean)
 
 
 def standard_error(share: float, n_rows: int) -> float:
