@@ -229,40 +229,6 @@ def test_choices_are_made_on_held_out_rows(monkeypatch):
     assert times[1, 3e-4] == times[3, 3e-4] == 1
 
 
-def test_values_are_tried_while_the_error_falls():
-    """From the start up, then down; beyond a rise nothing is tried."""
-    start = learned_gate.GateSettings(4)
-    tried = learned_gate.climbed(
-        start, "penalty", [1, 2, 3, 4, 5, 6, 7], lambda one: abs(one.penalty - 4.6)
-    )
-    assert [one.penalty for one in tried] == [4, 5, 6, 3]
-
-
-@every_model
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_wide_rows_are_trained_on_along_their_principal_axes(name, dtype, monkeypatch):
-    """The model has weights for the features as given, and the scores of the one trained."""
-    X, y = make_data(3, dtype=dtype)
-    wide = (X @ np.random.default_rng(0).normal(size=(5, 80)) / 3 + 1).astype(dtype)
-    Classifier, trained = CLASSIFIERS[name][0], []
-    original = Classifier._train
-
-    def train(self, data, *given):
-        trained.append((data.X, *original(self, data, *given)))
-        return trained[-1][1:]
-
-    monkeypatch.setattr(Classifier, "_train", train)
-    fitted = model(name).fit(wide, y)
-    rows, inner, _ = trained[0]
-    assert rows.shape == (90, 5)
-    assert fitted.coef_.shape[1:] == (3, 80)
-    with Workers(1) as workers:
-        scores = np.sort(inner.scores(rows, workers), axis=0)  # rows are in another order
-    tolerance = 1e-3 if dtype == np.float32 else 1e-9
-    found = np.sort(fitted.decision_function(wide), axis=0)
-    np.testing.assert_allclose(found, scores, atol=tolerance)
-
-
 @every_model
 def test_trials_leave_the_estimator_alone(name, monkeypatch):
     """While settings are tried, the estimator has no attribute more than before."""

@@ -15,8 +15,8 @@ from ..model.latent_model import LatentModel
 from ..runtime.progress import Monitor
 from ..runtime.threads import Workers
 from ..solvers import latent
+from .learned_choice import GateSettings
 from .learned_gate import (
-    GateSettings,
     LearnedGateClassifier,
     costs_of,
     is_auto,

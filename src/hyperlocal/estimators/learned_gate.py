@@ -6,20 +6,17 @@ the arguments leave to "auto" is chosen first, on a held-out part of the trainin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.arguments import check_number, make_generator
 from ..data.checks import PENALTIES_NEED_SCALES, check_rows, warn_about_scales
 from ..data.labelled import LabelledRows, merge_equal_rows
 from ..data.splits import split_held_out
-from ..maps.linear import InputMap
-from ..maps.quadratic import principal_axes
 from ..model.latent_model import LatentModel
 from ..model.multiclass import predicted_codes
 from ..model.tree_model import TreeModel
@@ -29,33 +26,12 @@ from ..solvers.latent import LatentResult
 from ..solvers.trees import TreeResult
 from .base import LabelledFitting, LocalClassifier, LocalEstimator
 from .explained import ExplainMixin
+from .learned_choice import Settings, axes_of, climbed, standard_error
 
 # A trial of settings has so many times fewer epochs: enough to rank them.
 SHORTER_TRIALS = 4
 # Settings within a standard error of the best are evaluated again on other held-out rows.
 N_SPLITS = 2
-# Dense rows of more features are trained on along their principal axes: steps of one length for
-# each feature suit features that are not correlated. Axes of less than this share of the mean
-# variance are left out, and those beyond the most.
-WIDEST = 64
-LEAST_VARIANCE, MOST_AXES = 0.1, 256
-
-
-@dataclass(frozen=True)
-class GateSettings:
-    """What may be chosen on held-out rows.
-
-    Attributes
-    ----------
-    penalty : float
-        Weight ``λ = 1/(C N)`` of the squared norms against the mean loss; N is the weight of all
-        training rows, also while a part of them is used.
-    """
-
-    penalty: float
-
-
-Settings = TypeVar("Settings", bound=GateSettings)
 
 
 @dataclass(eq=False, repr=False)
@@ -189,48 +165,6 @@ class LearnedGateClassifier(
     def intercept_(self) -> np.ndarray:
         """Intercepts of the local models, ``(n_models, n_columns)``."""
         return self.model_.intercept
-
-
-def climbed(
-    start: Settings, name: str, values: Sequence[float], error: Callable[[Settings], float]
-) -> list[Settings]:
-    """Settings with other values of one of them, tried upwards from the start, then downwards.
-
-    A direction ends where the error rises: what lies beyond is not tried.
-    """
-    tried, here = [start], getattr(start, name)
-    above, below = [v for v in values if v > here], [v for v in values[::-1] if v < here]
-    for direction in (above, below):
-        last = error(start)
-        for value in direction:
-            tried.append(replace(start, **{name: value}))
-            if error(tried[-1]) > last:
-                break
-            last = error(tried[-1])
-    return tried
-
-
-def axes_of(data: LabelledRows, rng: np.random.Generator) -> InputMap | None:
-    """Principal axes of wide dense rows."""
-    n_features = data.X.shape[1]
-    if sp.issparse(data.X) or n_features <= WIDEST:
-        return None
-    mean, axes = principal_axes(
-        data.X, data.sample_weight, MOST_AXES, rng, least_share=LEAST_VARIANCE / n_features
-    )
-    return InputMap(axes.T, mean)
-
-
-def standard_error(share: float, n_rows: int) -> float:
-    """How far a share of so many rows is from the truth, typically.
-
-    Examples
-    --------
-    >>> from hyperlocal.estimators.learned_gate import standard_error
-    >>> standard_error(0.5, 100)
-    0.05
-    """
-    return float(np.sqrt(share * (1 - share) / n_rows))
 
 
 def passes_per_epoch(n_rows: int, n_epochs: int, fewest_visits: int) -> int:

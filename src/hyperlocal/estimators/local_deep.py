@@ -16,8 +16,8 @@ from ..model.tree_model import TreeModel
 from ..runtime.progress import Monitor
 from ..runtime.threads import Workers
 from ..solvers import trees
+from .learned_choice import GateSettings
 from .learned_gate import (
-    GateSettings,
     LearnedGateClassifier,
     costs_of,
     is_auto,
