@@ -15,8 +15,8 @@ from ..model.latent_model import LatentModel
 from ..runtime.progress import Monitor
 from ..runtime.threads import Workers
 from ..solvers import latent
+from .learned_choice import GateSettings
 from .learned_gate import (
-    GateSettings,
     LearnedGateClassifier,
     costs_of,
     is_auto,
@@ -137,8 +137,9 @@ class LatentLocallyLinearSVC(LearnedGateClassifier[LatentSettings]):
             )
         return LatentSettings(self._penalty(data, FIRST_PENALTY), n_anchors)
 
-    def _tried_settings(self, data: LabelledRows) -> dict[str, tuple[Any, Sequence[Any]]]:
-        return {"penalty": (self.C, PENALTIES), "n_anchors": (self.n_anchors, ANCHORS)}
+    def _variations(self, data: LabelledRows) -> dict[str, Sequence[float]]:
+        every = {"n_anchors": (self.n_anchors, ANCHORS), "penalty": (self.C, PENALTIES)}
+        return {name: values for name, (given, values) in every.items() if is_auto(given)}
 
     def _train(
         self,
