@@ -6,6 +6,7 @@ the arguments leave to "auto" is chosen first, on a held-out part of the trainin
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Generic
@@ -79,14 +80,15 @@ class LearnedGateClassifier(
         check_number("max_iter", self.max_iter, integer=True, above=1, inclusive=True)
         self._check_common()
 
+    @abstractmethod
     def _first_settings(self, data: LabelledRows) -> Settings:
         """Settings with the arguments, and a start for each "auto"."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _variations(self, data: LabelledRows) -> dict[str, Sequence[float]]:
         """Settings to choose, one after the other, and their values in increasing order."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _train(
         self,
         data: LabelledRows,
@@ -97,11 +99,10 @@ class LearnedGateClassifier(
         monitor: Monitor | None = None,
     ) -> tuple[TreeModel | LatentModel, TreeResult | LatentResult]:
         """A model of rows, and what the solver found."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _keep_settings(self, settings: Settings) -> None:
         """Set the settings as fitted attributes."""
-        raise NotImplementedError
 
     # ---- choosing settings ---------------------------------------------------------------------
 
