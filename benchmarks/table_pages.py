@@ -137,7 +137,7 @@ def rows_of_sets(table: Table) -> dict[str, tuple[int, int]]:
 def chance(errors: Sequence[float], n_rows: int) -> float:
     """How far a difference of two errors in % is from the truth, typically: at most this.
 
-    As if the two methods erred independently; they mostly err on the same rows, which makes it less.
+    As if the two methods erred independently; mostly they err on the same rows, and it is less.
 
     Examples
     --------
