@@ -75,7 +75,7 @@ def test_two_classes_clusters_and_regression():
     ):
         expected = explain(model, X[:9]).contributions
         found, _, _ = numpy_predict.explain(to_numpy(model, contributions=True), X[:9])
-        np.testing.assert_allclose(found, expected, atol=1e-8 * np.abs(expected).max())
+        np.testing.assert_allclose(found, expected, atol=2e-6 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize(
