@@ -13,7 +13,7 @@ N = 400
     [
         ("size", ["4o", *map(str, range(1, 2 * N, 2))][:N], "number", "('4o')"),
         ("cost", [["none", "-"][j % 2] if j % 3 == 0 else str(j / 8) for j in range(N)], "number",
-         "134 cells are no numbers ('none', '-')"),
+         "134 cells are not numbers ('none', '-')"),
         ("grade", [["none", "1", "2", "3"][j % 4] for j in range(N)], "category", ""),
         ("seen", ["soon", *(f"2020-01-{1 + j % 28:02}" for j in range(N))][:N], "date", "('soon')"),
         ("hour", [f"{j % 24:02}:30" for j in range(N)], "date", ""),

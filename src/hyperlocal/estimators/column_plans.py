@@ -145,7 +145,7 @@ def _typos(column: Column, read: Callable[[str], float], what: str) -> tuple[str
         return ()
     n_rows = sum(count for _, count in bad)
     shown = ", ".join(repr(text) for text, _ in bad[:3]) + (", …" if bad[3:] else "")
-    cells = f"cell is no {what}" if n_rows == 1 else f"cells are no {what}s"
+    cells = f"cell is not a {what}" if n_rows == 1 else f"cells are not {what}s"
     return (f"{n_rows:,} {cells} ({shown}): read as missing",)
 
 
