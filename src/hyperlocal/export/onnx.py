@@ -333,6 +333,10 @@ def _scale(graph: Graph, rows: str, factor: np.ndarray, shift: np.ndarray) -> st
     return graph.op("Add", graph.op("Mul", rows, graph.number(factor)), graph.number(shift))
 
 
+def _clip(graph: Graph, rows: str) -> str:
+    return graph.op("Min", graph.op("Max", rows, graph.number(0)), graph.number(1))
+
+
 def _norm(graph: Graph, rows: str, order: str) -> str:
     kind = {"l1": "ReduceL1", "l2": "ReduceL2", "max": "ReduceMax"}[order]
     sizes = graph.op("Abs", rows)
@@ -393,5 +397,5 @@ _STEPS: dict[str, Any] = {
     "scale": _scale, "matrix": Graph.affine, "norm": _norm, "columns": Graph.columns,
     "nothing": _nothing, "beside": _beside, "quadratic": _quadratic, "additive": _additive,
     "gaussian": _gaussian, "always": _always, "gate": _gate, "levels": _levels,
-    "local": _local, "tree": _tree, "latent": _latent, "sorted": _sorted,
+    "local": _local, "tree": _tree, "latent": _latent, "sorted": _sorted, "clip": _clip,
 }  # fmt: skip
