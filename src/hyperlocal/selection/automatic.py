@@ -27,8 +27,8 @@ from ..model.residuals import RegressionLoss
 from ..runtime.threads import Workers
 from ..solvers.training import Training
 from .trials import (
-    ERRORS_TO_LEAVE_LINEAR,
     MOST_EPOCHS,
+    STANDARD_ERRORS_OVER_LINEAR,
     Choice,
     Path,
     PathSolver,
@@ -54,12 +54,12 @@ N_SIMPLE = 3
 # A richer candidate must be better by so many standard errors of the difference; by more where it
 # would replace the linear model. Over 59 sets of at most 1,000 training rows, 0, ½ and 1 differ by
 # 0.15 points of mean error, and ½ is the least that is seldom worse than the linear model.
-ERRORS_TO_GAIN = 0.5
-# Richer candidates are not tried after so many in a row that are not better, or more where the
+STANDARD_ERRORS_TO_GAIN = 0.5
+# Richer candidates are not tried after so many in a row that are not better, or one more where the
 # linear model is the best: what neither one feature nor a product tells may be local. One is given
 # up at its first C if it is worse by so many standard errors.
-MOST_IN_VAIN, MOST_IN_VAIN_FOR_LINEAR = 2, 3
-N_ERRORS_TO_GIVE_UP = 2.0
+MOST_WITHOUT_GAIN = 2
+STANDARD_ERRORS_TO_SKIP = 2.0
 # C is chosen on the first folds that hold out so many rows, which is less than candidates need:
 # near the best C, little changes.
 ENOUGH_ROWS_FOR_COST = 300
@@ -108,7 +108,7 @@ def _may_have_pieces(data: LabelledRows) -> bool:
         return False
     sample = X[:ROWS_FOR_VALUES]
     n_bent = sum(bool((column != column[0]).any()) for column in sample.T)
-    n_bent -= np.count_nonzero(((sample == 0) | (sample == 1)).all(axis=0))
+    n_bent -= int(np.count_nonzero(((sample == 0) | (sample == 1)).all(axis=0)))
     return 0 < N_PIECES * n_bent <= n_rows
 
 
@@ -177,7 +177,7 @@ def choose(
     )
     tried: list[_Trials] = []
     best: _Trials | None = None
-    n_in_vain = 0
+    n_without_gain = 0
     for number, settings in enumerate(candidates):
         trials = _Trials(settings, paths_of(settings, solver, data, folds, seed, workers))
         if start is None and number < N_SIMPLE:
@@ -185,14 +185,14 @@ def choose(
         else:
             trials.climb(tried[-1].C if start is None else start, best, costs[0], costs[-1])
         tried.append(trials)
-        if trials.is_solved and not (best and best.is_better_than(trials, N_ERRORS_TO_GIVE_UP)):
+        if trials.is_solved and not (best and best.is_better_than(trials, STANDARD_ERRORS_TO_SKIP)):
             trials.complete()
-        n_errors = ERRORS_TO_LEAVE_LINEAR if best is tried[0] else ERRORS_TO_GAIN
+        n_errors = STANDARD_ERRORS_OVER_LINEAR if best is tried[0] else STANDARD_ERRORS_TO_GAIN
         if best is None or trials.is_better_than(best, n_errors):
-            best, n_in_vain = trials, 0
+            best, n_without_gain = trials, 0
         else:
-            n_in_vain += 1
-        if n_in_vain == (MOST_IN_VAIN_FOR_LINEAR if best is tried[0] else MOST_IN_VAIN):
+            n_without_gain += 1
+        if n_without_gain == MOST_WITHOUT_GAIN + (best is tried[0]):
             break
     assert best is not None
     richer = None
@@ -288,7 +288,7 @@ class _Trials:
             _, is_easy = self.at(C)
         if not self.is_solved:
             return
-        if to_beat is not None and to_beat.is_better_than(self, N_ERRORS_TO_GIVE_UP):
+        if to_beat is not None and to_beat.is_better_than(self, STANDARD_ERRORS_TO_SKIP):
             return
         is_better = True
         while is_better and is_easy and most > self.C:
