@@ -55,7 +55,7 @@ N_SIMPLE = 3
 # would replace the linear model. Over 59 sets of at most 1,000 training rows, 0, ½ and 1 differ by
 # 0.15 points of mean error, and ½ is the least that is seldom worse than the linear model.
 STANDARD_ERRORS_TO_GAIN = 0.5
-# Richer candidates are not tried after so many in a row that are not better, or one more where the
+# Richer candidates are not tried after so many in a row that are not better, or two more where the
 # linear model is the best: what neither one feature nor a product tells may be local. One is given
 # up at its first C if it is worse by so many standard errors.
 MOST_WITHOUT_GAIN = 2
@@ -183,7 +183,9 @@ def choose(
         if start is None and number < N_SIMPLE:
             trials.by_decades(costs)
         else:
-            trials.climb(tried[-1].C if start is None else start, best, costs[0], costs[-1])
+            # Local models may need a large C where one model has found nothing.
+            first = start or max(tried[-1].C, DEFAULT_COST if settings.n_anchors != 1 else 0.0)
+            trials.climb(first, best, costs[0], costs[-1])
         tried.append(trials)
         if trials.is_solved and not (best and best.is_better_than(trials, STANDARD_ERRORS_TO_SKIP)):
             trials.complete()
@@ -192,7 +194,7 @@ def choose(
             best, n_without_gain = trials, 0
         else:
             n_without_gain += 1
-        if n_without_gain == MOST_WITHOUT_GAIN + (best is tried[0]):
+        if n_without_gain == MOST_WITHOUT_GAIN + 2 * (best is tried[0]):
             break
     assert best is not None
     richer = None
