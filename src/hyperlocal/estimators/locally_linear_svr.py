@@ -34,8 +34,8 @@ class LocallyLinearSVR(AutomaticChain, IntervalMixin, ValueStreamFitting, ChainR
     coding : {"soft", "inverse_distance", "lle", "llc", "lcc", "hard"}, default="soft"
     beta : float or "auto", default="auto"
     anchors : {"kmeans", "random"} or array of shape (n_anchors, width), default="kmeans"
-    feature_map : {"auto", None, "identity", "quadratic", "additive_chi2", "intersection", \
-"nystroem", "bias_only"}, transformer or FeatureMap, default="auto"
+    feature_map : {"auto", None, "identity", "quadratic", "piecewise", "piecewise_quadratic", \
+"additive_chi2", "intersection", "nystroem", "bias_only"}, transformer or FeatureMap, default="auto"
     code_on : {"input", "features"}, column indices or transformer, default="input"
     normalize : bool, default=True
         These determine gate and map, as in :class:`LocallyLinearSVC`.

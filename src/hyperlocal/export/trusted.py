@@ -34,6 +34,7 @@ from ..maps.additive import AdditiveKernelMap
 from ..maps.base import BiasOnlyMap, FeatureMap
 from ..maps.landmarks import LandmarkMap
 from ..maps.linear import InputMap, MappedInput
+from ..maps.piecewise import PiecewiseMap
 from ..maps.quadratic import QuadraticMap
 from ..maps.transformer import TransformerMap
 from ..model.background import Background
@@ -67,8 +68,9 @@ _PARTS = [
     CellSearch, ClustererGate, CodeOn, Conformal, ConstantGate, DannSvms, DateEncoder, ExactSearch,
     FeatureMap, Gate, InputMap, Kernel, KernelModel, LabelledRows, LandmarkMap, LastFit,
     LatentModel, LevelsGate, LocalModel, LocalScales, LocalSvms, LookTrial, MappedInput,
-    NumberEncoder, PegasosRun, PegasosState, QuadraticMap, QuerySvms, Risk, RowOrigin, SgdState,
-    StackedMap, SvmOptions, TargetScale, TextEncoder, TransformerMap, TreeModel, TreeSearch,
+    NumberEncoder, PegasosRun, PegasosState, PiecewiseMap, QuadraticMap, QuerySvms, Risk, RowOrigin,
+    SgdState, StackedMap, SvmOptions, TargetScale, TextEncoder, TransformerMap, TreeModel,
+    TreeSearch,
 ]  # fmt: skip
 
 # Parts of scikit-learn's ColumnTransformer, and functions that its selectors of features call when

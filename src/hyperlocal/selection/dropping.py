@@ -23,7 +23,7 @@ from ..model.chain_settings import ChainSettings
 from ..model.contributions import path_contributions
 from ..runtime.threads import Workers
 from ..solvers.training import Training
-from .trials import N_FOLDS, Choice, Path, PathSolver, evaluated, held_out_rows, paths_of, sample
+from .trials import Choice, Path, PathSolver, evaluated, held_out_rows, paths_of, sample
 
 # Fewer rows cannot tell noise from weak effects: of 100 to 400 rows, sets of a few features were
 # found that erred up to twice as often on others.
@@ -40,6 +40,8 @@ ROWS_TO_EXPLAIN = 300
 # One model normalizes its rows. The fewer features, the more their lengths differ; a larger
 # constant feature makes up for it.
 FACTOR_OF_CONSTANT = 4.0
+# Maps whose gradients are not stated, but whose contributions are of features.
+OF_PIECES = ("piecewise", "piecewise_quadratic")
 
 
 def without_noise(
@@ -63,7 +65,7 @@ def without_noise(
     settings = choice.settings
     n_rows, n_features = data.X.shape
     may_help = (
-        settings.has_gradients
+        (settings.has_gradients or settings.feature_map in OF_PIECES)
         and not settings.is_linear
         and not sp.issparse(data.X)
         and n_rows >= FEWEST_ROWS
@@ -73,7 +75,7 @@ def without_noise(
         return choice
     (rng,) = rng.spawn(1)  # weights are found with the same numbers as without this search
     data = sample(data, MOST_ROWS, rng)
-    folds = held_out_rows(data, rng, N_FOLDS)
+    folds = held_out_rows(data, rng, enough=len(data.target))
     run = _Subsets(settings, replace(training, C=choice.C), data, int(rng.integers(2**63)), workers)
     found = _search(run, folds[:N_FOLDS_TO_SEARCH])
     everything, others = np.ones(n_features, bool), folds[N_FOLDS_TO_SEARCH:]
