@@ -105,7 +105,9 @@ class AutomaticChain(BaseEstimator):
         scaled = with_relevance(choice, self.relevance, *given)
         if scaled is not choice:
             # Scaled features may need another C and, in place of a linear model, another model.
-            again = [scaled.settings] if choice.richer is None else candidates
+            is_same = choice.richer is None
+            again = [scaled.settings] if is_same else candidates
             again = [replace(one, before=scaled.settings.before) for one in again]
-            choice = choose(again, *given, by_newton=by_newton)
+            start = choice.C if is_same else None
+            choice = choose(again, *given, by_newton=by_newton, start=start)
         return choice.settings, replace(training, C=choice.C)

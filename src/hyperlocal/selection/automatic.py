@@ -107,6 +107,7 @@ def choose(
     *,
     most_rows: int = MOST_ROWS,
     by_newton: bool = True,
+    start: float | None = None,
 ) -> Choice:
     """The candidate and the C that do best on held-out rows.
 
@@ -130,6 +131,8 @@ def choose(
         Of more rows, a random sample of so many is used.
     by_newton : bool
         Whether the final solver takes Newton's steps where C is large; the evaluated ones then do.
+    start : float, optional
+        The C of all candidates to start from, where a similar one was chosen before.
     """
     data = sample(data, most_rows, rng)
     folds = held_out_rows(data, rng)
@@ -148,10 +151,11 @@ def choose(
     n_in_vain = 0
     for number, settings in enumerate(candidates):
         trials = _Trials(settings, paths_of(settings, solver, data, folds, seed, workers))
-        if best is None or number < N_SIMPLE:
+        first = tried[-1].C if tried else start
+        if first is None or (start is None and number < N_SIMPLE):
             trials.by_decades(costs)
         else:
-            trials.climb(tried[-1].C, best, costs[0], costs[-1])
+            trials.climb(first, best, costs[0], costs[-1])
         tried.append(trials)
         n_errors = ERRORS_TO_LEAVE_LINEAR if best is tried[0] else ERRORS_TO_GAIN
         if best is None or trials.is_better_than(best, n_errors):
@@ -215,7 +219,7 @@ class _Trials:
             for C in (self.C / HALF_A_DECADE, self.C * HALF_A_DECADE):
                 self.at(C)
 
-    def climb(self, start: float, to_beat: _Trials, least: float, most: float) -> None:
+    def climb(self, start: float, to_beat: _Trials | None, least: float, most: float) -> None:
         """Go up or down from a C while that is better; end at once where it is much worse."""
         C = min(start, most)
         _, is_easy = self.at(C)
@@ -224,7 +228,8 @@ class _Trials:
             _, is_easy = self.at(C)
         if not self.is_solved:
             return
-        if to_beat.is_solved and is_less(to_beat.values, self.values, N_ERRORS_TO_GIVE_UP):
+        others = to_beat.values if to_beat is not None and to_beat.is_solved else None
+        if others is not None and is_less(others, self.values, N_ERRORS_TO_GIVE_UP):
             return
         is_better = True
         while is_better and is_easy and most > self.C:
