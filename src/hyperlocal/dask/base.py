@@ -190,8 +190,9 @@ class DaskEstimator(BaseEstimator):
 
     def _forget(self) -> None:
         """Delete the last fit, so that an interrupted fit leaves no model."""
-        for name in {"_local", "classes_"} & vars(self).keys():
-            delattr(self, name)
+        for name in ("_local", "classes_"):
+            if hasattr(self, name):
+                delattr(self, name)
 
     def _new_local(self) -> Any:
         names = set(self._local_class().get_params(deep=False))

@@ -25,7 +25,8 @@ from .onnx import to_onnx
 
 CONVERTED = (
     LocallyLinearSVC, LocallyLinearSVCCV, LocallyLinearSVR, LocallyLinearSVRCV,
-    SupervisedAnchorSVC, SupervisedAnchorSVR, LocalCodingSVC, LocalCoder, MEGM, RelevanceScaler, SDCASVC, PegasosSVC,
+    SupervisedAnchorSVC, SupervisedAnchorSVR, LocalCodingSVC, LocalCoder, MEGM, RelevanceScaler,
+    SDCASVC, PegasosSVC,
     PegasosRegressor,
 )  # fmt: skip
 
