@@ -61,7 +61,7 @@ class LabelledFitting(CallbackSupportMixin, BaseEstimator):
 
 
 class LocalClassifier(ClassifierMixin):
-    """Classes from the scores of a :class:`LocalEstimator`, which comes after it."""
+    """Classes from ``_row_scores``, those of a :class:`LocalEstimator` or of the class itself."""
 
     classes_: np.ndarray
 
@@ -71,6 +71,7 @@ class LocalClassifier(ClassifierMixin):
         Parameters
         ----------
         X : {array-like, CSR} of shape (n_rows, n_features)
+            For ``kernel="precomputed"`` the kernel values with all training rows.
 
         Returns
         -------

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,13 +16,13 @@ from ..data.checks import check_batch, check_rows, warn_about_scales
 from ..data.labelled import LabelledRows, join_rows, merge_equal_rows
 from ..data.rows import stored_as
 from ..kernels import GAMMAS, check_kernel
-from ..model.multiclass import as_decisions, predicted_codes
+from ..model.multiclass import as_decisions
 from ..neighbors.search import ALGORITHMS, make_search
 from ..runtime.progress import EpochMonitor
 from ..runtime.stamp import stamped
 from ..runtime.threads import Workers
 from ..solvers.small_svms import KERNELS, SvmOptions
-from .base import LabelledFitting, check_common
+from .base import LabelledFitting, LocalClassifier, check_common
 from .explained import ExplainMixin
 from .neighborhood_explained import NeighborhoodModel
 from .neighborhood_models import CachedSvms, QuerySvms, scores_in_blocks, warn_if_unsolved
@@ -38,7 +38,7 @@ from .neighborhood_sizes import (
 
 @stamped
 @dataclass(eq=False, repr=False)
-class NeighborhoodClassifier(LabelledFitting, ClassifierMixin, BaseEstimator, ExplainMixin):
+class NeighborhoodClassifier(LabelledFitting, LocalClassifier, BaseEstimator, ExplainMixin):
     """Base of the classifiers that train SVMs on neighborhoods.
 
     A subclass may map rows into another space (``_fit_metric``, ``_mapped``) and choose how a query
@@ -111,7 +111,7 @@ class NeighborhoodClassifier(LabelledFitting, ClassifierMixin, BaseEstimator, Ex
         -------
         ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
         """
-        return self._decisions(X)
+        return as_decisions(self._row_scores(X))
 
     @available_if(trains_at_queries)
     def decision_between(self, X: Any, candidates: Any) -> np.ndarray:
@@ -130,12 +130,7 @@ class NeighborhoodClassifier(LabelledFitting, ClassifierMixin, BaseEstimator, Ex
         -------
         ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
         """
-        return self._decisions(X, np.ascontiguousarray(candidates, dtype=bool))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predicted class labels of rows."""
-        scores = self.decision_function(X)
-        return self.classes_[predicted_codes(scores)]
+        return as_decisions(self._row_scores(X, np.ascontiguousarray(candidates, dtype=bool)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -220,7 +215,7 @@ class NeighborhoodClassifier(LabelledFitting, ClassifierMixin, BaseEstimator, Ex
         check_is_fitted(self, "model_")
         return stored_as(check_rows(self, X, reset=False), *self._storage)
 
-    def _decisions(self, X: Any, *values_of_rows: np.ndarray) -> np.ndarray:
+    def _row_scores(self, X: Any, *values_of_rows: np.ndarray) -> np.ndarray:
         """Scores by the model, which takes queries and, possibly, values of each."""
         X = self._checked_rows(X)
         with Workers(self.n_jobs) as workers:
@@ -231,4 +226,4 @@ class NeighborhoodClassifier(LabelledFitting, ClassifierMixin, BaseEstimator, Ex
 
             scores, n_unsolved = scores_in_blocks(score, X.shape[0])
         warn_if_unsolved(n_unsolved, self.model_.options)
-        return as_decisions(scores)
+        return scores

@@ -43,7 +43,7 @@ LARGEST_GAP = 0.1
 # What a model must gain, in standard errors of the difference, to replace a linear one. With 1, two
 # of ten noisy tables left it by chance and lost 0.02 of AUC; with 2, sets of 200 rows stayed linear
 # that should not (glass: 33 % error instead of 29).
-ERRORS_TO_LEAVE_LINEAR = 1.5
+STANDARD_ERRORS_OVER_LINEAR = 1.5
 
 # From scores, targets and weights of rows to one number per row, lower is better.
 Criteria = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]

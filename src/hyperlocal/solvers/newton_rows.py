@@ -139,7 +139,7 @@ class BlockProducts(LiftedProducts):
 
 
 def has_small_blocks(lifted: LiftedRows) -> bool:
-    """Whether there is room for a matrix per anchor; else its diagonal must do."""
+    """Whether a matrix per anchor fits in memory; otherwise only its diagonal is used."""
     return bool(lifted.n_anchors * (lifted.width + 1) ** 2 <= MOST_NUMBERS)
 
 
@@ -185,7 +185,7 @@ def solved(rows: np.ndarray, right: np.ndarray) -> np.ndarray:
         return right
     is_wide = rows.shape[0] < rows.shape[1]
     matrix = _with_identity(rows @ rows.T if is_wide else rows.T @ rows)
-    # Its eigenvalues are at least one: LAPACK has nothing to complain of.
+    # Its eigenvalues are at least one: the factorization cannot fail.
     _, solution, _ = dposv(matrix, rows @ right if is_wide else right, overwrite_a=True)
     return right - rows.T @ solution if is_wide else solution
 
