@@ -69,7 +69,7 @@ PARTS = ("R²", "speed", "coverage", "race")
 LARGE_SETS = ("california", "casp")
 COVERAGES = (0.8, 0.9)
 # Fewer test rows near an anchor say little of their coverage.
-FEWEST_ROWS_PER_ANCHOR = 200
+FEWEST_ROWS_PER_ANCHOR = 100
 SETS = ("diabetes", "compactiv", "puma32h", "california", "casp")
 MEASURED = ("R²", "fit s", "search s", "predict µs per row")
 PEERS = ("lightgbm", "cubist")
@@ -295,7 +295,7 @@ def main() -> None:
         write_result("regression", record, rows, tracked=not arguments.quick)
     others = {
         "speed": ("regression_speed", LARGE_SETS, speed),
-        "coverage": ("regression_coverage", SETS[1:], coverage),
+        "coverage": ("regression_coverage", LARGE_SETS, coverage),
         "race": ("regression_race", VALUES, race),
     }
     for part in arguments.parts:
