@@ -5,7 +5,6 @@ The orders that members get and their proposals are in :mod:`hyperlocal.solvers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -129,27 +128,3 @@ class Member:
 
     def _conjugates(self) -> np.ndarray:
         return self._problem.conjugates_along(self._settled, self._proposed)
-
-
-class LocalTeam:
-    """Members in this process, one after the other."""
-
-    def __init__(self, members: Sequence[Member]):
-        self.members = members
-        self.n_members = len(members)
-        self.n_groups, self.shape = members[0].n_groups, members[0].shape
-        self.dtype = members[0].dtype
-
-    def respond(
-        self,
-        weights: np.ndarray,
-        steps: np.ndarray,
-        momentum: float,
-        n_epochs: float,
-        with_losses: bool,
-    ) -> list[Proposal]:
-        """Run the members one after the other."""
-        return [
-            member.respond(Order(weights, own, momentum, n_epochs, with_losses))
-            for member, own in zip(self.members, steps, strict=True)
-        ]

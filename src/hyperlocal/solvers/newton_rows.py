@@ -209,8 +209,7 @@ def written_out(lifted: LiftedRows) -> np.ndarray:
     phi = np.empty((n_rows, lifted.width), lifted.dtype)
     lifted.rows.gather(np.arange(n_rows), phi)
     phi = np.hstack([phi, np.full((n_rows, 1), lifted.bias)])
-    gate = np.zeros((n_rows, lifted.n_anchors))
-    np.put_along_axis(gate, lifted.anchors, lifted.gate, axis=1)
+    gate = lifted.gate_matrix()
     if n_rows < lifted.n_anchors * width:
         return rows_of_products((gate @ gate.T) * (phi @ phi.T) + lifted.offset**2)
     matrix = (gate[:, :, None] * phi[:, None, :]).reshape(n_rows, -1)
