@@ -35,7 +35,7 @@ class LearnedAnchorsMixin(BaseEstimator):
         )
 
     def _most_epochs(self, data: LabelledRows) -> int:
-        return self._schedule().n_epochs(data.X.shape[0]) + 4 * self.max_iter
+        return self._schedule().most_epochs + 4 * self.max_iter
 
     def _train(
         self, chain: LocalModel, call: FitCall, last: LastFit | None
@@ -44,7 +44,8 @@ class LearnedAnchorsMixin(BaseEstimator):
         outcome, result = self._learn(self._learner(chain, call), chain, last)
         # Only now: an interrupted fit must not set some of them.
         self.initial_anchors_ = chain.gate.anchors
-        self.anchors_learned_ = outcome.is_learned
+        self.best_epoch_ = outcome.n_epochs
+        self.anchors_learned_ = outcome.n_epochs > 0
         self._keep_outcome(outcome)
         return replace(chain, gate=outcome.gate), result
 

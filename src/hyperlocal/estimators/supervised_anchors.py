@@ -166,7 +166,6 @@ class SupervisedAnchorSVC(LearnedAnchorsMixin, ChainClassifier):
         return super()._checked_arguments()
 
     def _schedule(self) -> AnchorSchedule:
-<<<<<<< HEAD
         return replace(super()._schedule(), t0=self.t0, skip=self.skip)
 
     # ---- training ------------------------------------------------------------------------------
@@ -182,34 +181,6 @@ class SupervisedAnchorSVC(LearnedAnchorsMixin, ChainClassifier):
 
     def _keep_outcome(self, outcome: Outcome) -> None:
         self.held_out_accuracy_ = outcome.held_out_scores
-=======
-        return AnchorSchedule(
-            self.anchor_epochs, self.anchor_step, self.t0, self.skip, bool(self.keep_if_better)
-        )
-
-    def _most_epochs(self, data: LabelledRows) -> int:
-        return self._schedule().most_epochs + 4 * self.max_iter
-
-    # ---- training ------------------------------------------------------------------------------
-
-    def _train(
-        self, chain: LocalModel, call: FitCall, last: LastFit | None
-    ) -> tuple[LocalModel, SolverResult]:
-        """Train anchors and weights; returns the chain with the learned anchors."""
-        learner = self._learner(chain, call)
-        if self.solver == "sgd":
-            weights = None if last is None else self.model_.weights
-            outcome, result, self._t0 = learner.learn_by_sgd(weights)
-        else:
-            alpha = None if last is None else last.alpha_for(learner.rows.problem(chain.gate))
-            outcome, result = learner.learn(alpha)
-        # Only now: an interrupted fit must not set some of them.
-        self.initial_anchors_ = chain.gate.anchors
-        self.best_epoch_ = outcome.n_epochs
-        self.anchors_learned_ = outcome.n_epochs > 0
-        self.held_out_accuracy_ = outcome.held_out_accuracy
-        return replace(chain, gate=outcome.gate), result
->>>>>>> main
 
     def _first_state(self, chain: LocalModel, problem: Problem, call: FitCall) -> SgdState:
         self.initial_anchors_ = chain.gate.anchors

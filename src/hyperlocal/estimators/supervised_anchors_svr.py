@@ -41,6 +41,8 @@ verbose
         The anchors in use, and the initial ones.
     anchors_learned_ : bool
         Whether the anchors in use are the learned ones.
+    best_epoch_ : int
+        After how many epochs the anchors in use were there; 0 for the initial ones.
     held_out_loss_ : dict or None
         Mean loss of held-out rows with the initial ("started") and the "learned" anchors.
     history_ : list of AnchorEpoch

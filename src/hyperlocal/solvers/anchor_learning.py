@@ -151,13 +151,8 @@ class Outcome:
     gate: Gate
     alpha: np.ndarray | None
     history: list[AnchorEpoch]
-<<<<<<< HEAD
-    is_learned: bool = True
-    held_out_scores: dict[str, float] | None = None
-=======
     n_epochs: int  # in which the anchors moved: 0 for the initial ones
-    held_out_accuracy: dict[str, float] | None = None
->>>>>>> main
+    held_out_scores: dict[str, float] | None = None
 
 
 class AnchorLearner:
