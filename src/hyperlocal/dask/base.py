@@ -11,15 +11,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from distributed import Client
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator
 
 from ..data.arguments import check_choice, check_number, make_generator
 from ..data.checks import class_weights_by_mass, require_two_classes, warn_about_scales
 from ..data.labelled import LabelledRows
 from ..estimators.chain_classifier import ChainClassifier
-from ..estimators.probabilities import loss_is_log
 from ..gates.anchors import rows_to_sample
 from ..model.chain_settings import ChainSettings
 from ..model.local_model import LocalModel
@@ -31,9 +28,9 @@ from ..solvers.anchor_learning import AnchorSchedule
 from ..solvers.partitioning import group_anchors, shared_rows
 from ..solvers.result import SolverResult
 from ..solvers.training import Training
-from .collections import is_lazy, row_parts
+from .collections import row_parts
 from .connection import connected, wait_for_workers
-from .lazy import accuracy, apply_lazily
+from .lazy import LazyClassifier
 from .remote_team import RemoteTeam
 from .shuffle import Shuffle, pooled
 from .tasks import PartFacts, Plan
@@ -45,7 +42,7 @@ SORTED = 0.3
 
 
 @dataclass(eq=False, repr=False)
-class DaskClassifier(ClassifierMixin, BaseEstimator):
+class DaskClassifier(LazyClassifier, BaseEstimator):
     """Base of the classifiers that are trained on a Dask cluster."""
 
     _local_class: ClassVar[type[ChainClassifier]]
@@ -83,10 +80,12 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         y : Dask array or series of shape (n_rows,)
             With the partitions of X, or in memory if the chunk sizes of X are known.
         sample_weight : Dask array or series of shape (n_rows,), default=None
+            Weights of the rows; one by default.
 
         Returns
         -------
         self
+            The fitted estimator.
         """
         settings, training = self._checked_arguments()
         rng = make_generator(self.random_state)
@@ -127,77 +126,6 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         """
         return deepcopy(self._fitted())
 
-    def decision_function(self, X: Any) -> Any:
-        """Scores of rows; lazy for Dask collections, computed for anything else.
-
-        Parameters
-        ----------
-        X : Dask array or dataframe, or {array-like, CSR} of shape (n_rows, n_features)
-            Rows.
-
-        Returns
-        -------
-        Dask array or dataframe, or ndarray
-            Of shape (n_rows,) for two classes, else (n_rows, n_classes).
-        """
-        return self._apply("decision_function", X)
-
-    def predict(self, X: Any) -> Any:
-        """Predicted class labels of rows, as :meth:`decision_function` takes and returns them."""
-        return self._apply("predict", X)
-
-    @available_if(loss_is_log)
-    def predict_proba(self, X: Any) -> Any:
-        """Class probabilities of rows (``loss="log"``), ``(n_rows, n_classes)``."""
-        return self._apply("predict_proba", X)
-
-    @available_if(loss_is_log)
-    def predict_log_proba(self, X: Any) -> Any:
-        """Logarithms of class probabilities (``loss="log"``), ``(n_rows, n_classes)``."""
-        return self._apply("predict_log_proba", X)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The accuracy: the share of rows that are predicted correctly.
-
-        Parameters
-        ----------
-        X : Dask array or dataframe, or {array-like, CSR} of shape (n_rows, n_features)
-            Rows.
-        y : Dask array or series, or array-like of shape (n_rows,)
-            Their labels.
-        sample_weight : Dask array or series, or array-like of shape (n_rows,), default=None
-            Weights of rows.
-
-        Returns
-        -------
-        float
-            In [0, 1].
-        """
-        local = self._fitted()
-        if not is_lazy(X):
-            return float(local.score(X, y, sample_weight))
-        return accuracy(local, X, y, sample_weight)
-
-    @property
-    def anchors_(self) -> np.ndarray:
-        """Anchors, ``(n_anchors, width of what is coded)``."""
-        return self._fitted().anchors_
-
-    @property
-    def beta_(self) -> float:
-        """Sharpness of the soft coding."""
-        return self._fitted().beta_
-
-    @property
-    def coef_(self) -> np.ndarray:
-        """Weights of the local models, ``(n_anchors, n_columns, p)``."""
-        return self._fitted().coef_
-
-    @property
-    def intercept_(self) -> np.ndarray:
-        """Intercepts of the local models, ``(n_anchors, n_columns)``."""
-        return self._fitted().intercept_
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")
 
@@ -209,14 +137,6 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         without_client = copy(self)  # by __getstate__
         made = super(DaskClassifier, without_client).__sklearn_clone__()
         return made.set_params(client=self.client)
-
-    def _fitted(self) -> ChainClassifier:
-        check_is_fitted(self)
-        return self._local
-
-    def _apply(self, method: str, X: Any) -> Any:
-        local = self._fitted()
-        return apply_lazily(local, method, X) if is_lazy(X) else getattr(local, method)(X)
 
     # ---- fitting ---------------------------------------------------------------------------------
 

@@ -8,10 +8,132 @@ import dask
 import dask.array as da
 import numpy as np
 import pandas as pd
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from ..data.checks import check_sample_weight
 from ..estimators.chain_classifier import ChainClassifier
-from .collections import row_parts
+from ..estimators.probabilities import loss_is_log
+from .collections import is_lazy, row_parts
+
+
+class LazyClassifier(ClassifierMixin):
+    """Predictions of a fitted model: lazy for Dask collections, at once for rows in memory."""
+
+    _local: ChainClassifier
+
+    def decision_function(self, X: Any) -> Any:
+        """Score rows; lazy for Dask collections, computed for anything else.
+
+        Parameters
+        ----------
+        X : Dask array or dataframe, or {array-like, CSR} of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        Dask array or dataframe, or ndarray
+            Of shape (n_rows,) for two classes, else (n_rows, n_classes).
+        """
+        return self._apply("decision_function", X)
+
+    def predict(self, X: Any) -> Any:
+        """Predict the class labels of rows.
+
+        Parameters
+        ----------
+        X : Dask array or dataframe, or rows in memory
+            The rows.
+
+        Returns
+        -------
+        Dask array or series, or ndarray, of shape (n_rows,)
+            The labels; lazy if the rows are.
+        """
+        return self._apply("predict", X)
+
+    @available_if(loss_is_log)
+    def predict_proba(self, X: Any) -> Any:
+        """Compute class probabilities (``loss="log"``).
+
+        Parameters
+        ----------
+        X : Dask array or dataframe, or rows in memory
+            The rows.
+
+        Returns
+        -------
+        Dask array or dataframe, or ndarray, of shape (n_rows, n_classes)
+            The probabilities; lazy if the rows are.
+        """
+        return self._apply("predict_proba", X)
+
+    @available_if(loss_is_log)
+    def predict_log_proba(self, X: Any) -> Any:
+        """Compute logarithms of class probabilities (``loss="log"``).
+
+        Parameters
+        ----------
+        X : Dask array or dataframe, or rows in memory
+            The rows.
+
+        Returns
+        -------
+        Dask array or dataframe, or ndarray, of shape (n_rows, n_classes)
+            The logarithms; lazy if the rows are.
+        """
+        return self._apply("predict_log_proba", X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The accuracy: the share of rows that are predicted correctly.
+
+        Parameters
+        ----------
+        X : Dask array or dataframe, or {array-like, CSR} of shape (n_rows, n_features)
+            Rows.
+        y : Dask array or series, or array-like of shape (n_rows,)
+            Their labels.
+        sample_weight : Dask array or series, or array-like of shape (n_rows,), default=None
+            Weights of rows.
+
+        Returns
+        -------
+        float
+            In [0, 1].
+        """
+        local = self._fitted()
+        if not is_lazy(X):
+            return float(local.score(X, y, sample_weight))
+        return accuracy(local, X, y, sample_weight)
+
+    @property
+    def anchors_(self) -> np.ndarray:
+        """Anchors, ``(n_anchors, width of what is coded)``."""
+        return self._fitted().anchors_
+
+    @property
+    def beta_(self) -> float:
+        """Sharpness of the soft coding."""
+        return self._fitted().beta_
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights of the local models, ``(n_anchors, n_columns, p)``."""
+        return self._fitted().coef_
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercepts of the local models, ``(n_anchors, n_columns)``."""
+        return self._fitted().intercept_
+
+    def _fitted(self) -> ChainClassifier:
+        check_is_fitted(self)
+        return self._local
+
+    def _apply(self, method: str, X: Any) -> Any:
+        local = self._fitted()
+        return apply_lazily(local, method, X) if is_lazy(X) else getattr(local, method)(X)
 
 
 def apply_lazily(model: ChainClassifier, method: str, X: Any) -> Any:

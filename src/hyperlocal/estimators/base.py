@@ -53,6 +53,7 @@ class LabelledFitting(CallbackSupportMixin, BaseEstimator):
         Returns
         -------
         self
+            The fitted estimator.
         """
         self._check_arguments()
         data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
@@ -61,12 +62,12 @@ class LabelledFitting(CallbackSupportMixin, BaseEstimator):
 
 
 class LocalClassifier(ClassifierMixin):
-    """Classes from the scores of a :class:`LocalEstimator`, which comes after it."""
+    """Classes from scores: a class's own, or of a :class:`LocalEstimator` that comes after it."""
 
     classes_: np.ndarray
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of rows.
+        """Score rows.
 
         Parameters
         ----------
@@ -75,12 +76,24 @@ class LocalClassifier(ClassifierMixin):
         Returns
         -------
         ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
+            A score per class; the largest one's is predicted. With two classes, that of the second.
         """
         return as_decisions(self._row_scores(X))
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predicted class labels of rows."""
-        codes = predicted_codes(self._row_scores(X))
+        """Predict the class labels of rows.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The labels.
+        """
+        codes = predicted_codes(self.decision_function(X))
         return self.classes_[codes]
 
 

@@ -6,21 +6,22 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.checks import check_rows
 from ..kernels import NEEDS_HISTOGRAMS, Kernel
 from ..model.expansion import ExpansionModel
-from ..model.multiclass import as_decisions, predicted_codes
+from ..model.multiclass import as_decisions
 from ..runtime.stamp import stamped
 from ..runtime.threads import Workers
 from ..solvers.kernel_pegasos import expansion_scores
+from .base import LocalClassifier
 from .explained import ExplainMixin
 
 
 @stamped
-class KernelExpansionClassifier(ClassifierMixin, BaseEstimator, ExplainMixin):
+class KernelExpansionClassifier(LocalClassifier, BaseEstimator, ExplainMixin):
     """Base of classifiers with ``f_c(x) = Σ_j dual_coef_cj k(x, x_j) + intercept_c``."""
 
     _kernel: Kernel
@@ -33,7 +34,7 @@ class KernelExpansionClassifier(ClassifierMixin, BaseEstimator, ExplainMixin):
     duality_gap_: float
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of rows.
+        """Score rows.
 
         Parameters
         ----------
@@ -43,16 +44,12 @@ class KernelExpansionClassifier(ClassifierMixin, BaseEstimator, ExplainMixin):
         Returns
         -------
         ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
+            A score per class; the largest one's is predicted. With two classes, that of the second.
         """
         X = self._checked_rows(X)
         with Workers(self.n_jobs) as workers:
             scores = expansion_scores(self._values, X, self.dual_coef_, self.intercept_, workers)
         return as_decisions(scores)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predicted class labels of rows."""
-        codes = predicted_codes(self.decision_function(X))
-        return self.classes_[codes]
 
     def _explained_model(self) -> ExpansionModel:
         if self._is_precomputed:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,13 +16,13 @@ from ..data.checks import check_batch, check_rows, warn_about_scales
 from ..data.labelled import LabelledRows, join_rows, merge_equal_rows
 from ..data.rows import stored_as
 from ..kernels import GAMMAS, check_kernel
-from ..model.multiclass import as_decisions, predicted_codes
+from ..model.multiclass import as_decisions
 from ..neighbors.search import ALGORITHMS, make_search
 from ..runtime.progress import EpochMonitor
 from ..runtime.stamp import stamped
 from ..runtime.threads import Workers
 from ..solvers.small_svms import KERNELS, SvmOptions
-from .base import LabelledFitting, check_common
+from .base import LabelledFitting, LocalClassifier, check_common
 from .explained import ExplainMixin
 from .neighborhood_explained import NeighborhoodModel
 from .neighborhood_models import CachedSvms, QuerySvms, scores_in_blocks, warn_if_unsolved
@@ -38,7 +38,7 @@ from .neighborhood_sizes import (
 
 @stamped
 @dataclass(eq=False, repr=False)
-class NeighborhoodClassifier(LabelledFitting, ClassifierMixin, BaseEstimator, ExplainMixin):
+class NeighborhoodClassifier(LabelledFitting, LocalClassifier, BaseEstimator, ExplainMixin):
     """Base of the classifiers that train SVMs on neighborhoods.
 
     A subclass may map rows into another space (``_fit_metric``, ``_mapped``) and choose how a query
@@ -76,13 +76,16 @@ class NeighborhoodClassifier(LabelledFitting, ClassifierMixin, BaseEstimator, Ex
         ----------
         X : {array-like, CSR} of shape (n_rows, n_features)
         y : array-like of shape (n_rows,)
+            Labels.
         classes : array-like, default=None
             All labels there will be; needed at the first call, unless ``fit`` was called before.
         sample_weight : array-like of shape (n_rows,), default=None
+            Weights of the rows; one by default.
 
         Returns
         -------
         self
+            The fitted estimator.
         """
         self._check_arguments()
         is_first = not hasattr(self, "model_")
@@ -98,7 +101,7 @@ class NeighborhoodClassifier(LabelledFitting, ClassifierMixin, BaseEstimator, Ex
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of rows.
+        """Score rows.
 
         A class that is absent from a row's neighborhood scores −1, or one less than the lowest of
         the classes present if that is lower; where all neighbors are of one class, it scores 1.
@@ -110,12 +113,13 @@ class NeighborhoodClassifier(LabelledFitting, ClassifierMixin, BaseEstimator, Ex
         Returns
         -------
         ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
+            A score per class; the largest one's is predicted. With two classes, that of the second.
         """
         return self._decisions(X)
 
     @available_if(trains_at_queries)
     def decision_between(self, X: Any, candidates: Any) -> np.ndarray:
-        """Scores of rows by SVMs between the candidate classes of each row.
+        """Score rows by SVMs between the candidate classes of each row.
 
         Where two or more of a row's candidates are among its neighbors, the SVMs are trained on the
         neighbors of these classes alone, and the other classes count as absent. (A kernel that is a
@@ -125,17 +129,14 @@ class NeighborhoodClassifier(LabelledFitting, ClassifierMixin, BaseEstimator, Ex
         ----------
         X : {array-like, CSR} of shape (n_rows, n_features)
         candidates : array-like of bool, shape (n_rows, n_classes)
+            Which classes each row may belong to.
 
         Returns
         -------
         ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
+            The scores, where a class that is no candidate counts as absent.
         """
         return self._decisions(X, np.ascontiguousarray(candidates, dtype=bool))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predicted class labels of rows."""
-        scores = self.decision_function(X)
-        return self.classes_[predicted_codes(scores)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -209,7 +210,18 @@ class NeighborhoodClassifier(LabelledFitting, ClassifierMixin, BaseEstimator, Ex
     # ---- prediction ----------------------------------------------------------------------------
 
     def explained_model(self, candidates: np.ndarray | None = None) -> NeighborhoodModel:
-        """The model as explanations see it, possibly between candidate classes of each row."""
+        """The model as explanations see it, possibly between candidate classes of each row.
+
+        Parameters
+        ----------
+        candidates : ndarray of shape (n_rows, n_classes), default=None
+            Which classes each row may belong to; all by default.
+
+        Returns
+        -------
+        NeighborhoodModel
+            What :func:`explain` takes.
+        """
         metric = getattr(self, "metric_", None)
         return NeighborhoodModel(self.model_, metric, self.n_features_in_, candidates)
 

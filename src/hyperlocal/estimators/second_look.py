@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,11 +21,11 @@ from ..data.splits import split_held_out
 from ..model.contributions import Contributions, Paths
 from ..model.explaining import ExplainedRows, input_names
 from ..model.explanation import LocalRows
-from ..model.multiclass import as_columns, as_decisions, candidate_classes, predicted_codes
+from ..model.multiclass import as_columns, as_decisions, candidate_classes
 from ..runtime.progress import EpochMonitor
 from ..runtime.stamp import stamped
 from ..runtime.threads import Workers
-from .base import LabelledFitting, check_common
+from .base import LabelledFitting, LocalClassifier, check_common
 from .explained import ExplainMixin
 from .explained_looks import look_paths, look_rows
 from .locally_linear import LocallyLinearSVC
@@ -38,7 +38,7 @@ USUAL_LOW_MARGIN = 0.5
 
 @dataclass(eq=False, repr=False)
 @stamped
-class SecondLookSVC(LabelledFitting, ClassifierMixin, BaseEstimator, ExplainMixin):
+class SecondLookSVC(LabelledFitting, LocalClassifier, BaseEstimator, ExplainMixin):
     """A quick classifier for all rows, and small kernel SVMs for rows on which its margin is low.
 
     The first look scores every row. Where several classes score nearly as high as the best, the row
@@ -122,7 +122,7 @@ class SecondLookSVC(LabelledFitting, ClassifierMixin, BaseEstimator, ExplainMixi
         self.classes_: np.ndarray = data.classes
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of rows by the first look, or by the second where the margin is low.
+        """Score rows by the first look, or by the second where the margin is low.
 
         Parameters
         ----------
@@ -131,18 +131,25 @@ class SecondLookSVC(LabelledFitting, ClassifierMixin, BaseEstimator, ExplainMixi
         Returns
         -------
         ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
+            A score per class; the largest one's is predicted. With two classes, that of the second.
         """
         X = self._checked_rows(X)
         scores = as_columns(self.first_look_.decision_function(X))
         return as_decisions(looked_again(scores, X, self.second_look_, self.low_margin_))
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Predicted class labels of rows."""
-        scores = self.decision_function(X)
-        return self.classes_[predicted_codes(scores)]
-
     def local_rows(self, X: Any) -> Iterator[LocalRows]:
-        """The linear model at each row, of the look that scores it."""
+        """The linear model at each row, of the look that scores it.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+            The rows.
+
+        Yields
+        ------
+        LocalRows
+            Linear models of a block of rows.
+        """
         X = self._checked_rows(X)
         _, low, candidates = self._low_margins(X)
         yield from look_rows(self.first_look_, self.second_look_, X, low, candidates)
