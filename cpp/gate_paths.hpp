@@ -21,16 +21,15 @@
 // are multiplied with each other. A line whose averages do not add up to f(1) − f(0), though its
 // active anchors stay the same, is computed again with the finer rule.
 //
-// References are computed eight at a time, one in each lane.
+// References are computed four at a time, one in each lane.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
+#include "gate_on_lines.hpp"
 #include "rows.hpp"
-#include "tanh.hpp"
 
 namespace hyperlocal {
 
@@ -84,21 +83,15 @@ namespace detail {
 // The lines from some references, one in each lane, to one row after the other.
 class LinesToRow {
  public:
-  static constexpr int lanes = 4;
-  using Lane = Lanes<double, lanes>;
+  static constexpr int lanes = GateOnLines::lanes;
+  using Lane = GateOnLines::Lane;
 
   LinesToRow(const GatePaths& paths, const PathOptions& options)
       : paths_(paths),
         options_(options),
         m_(paths.n_anchors),
         n_columns_(paths.n_columns),
-        keeps_largest_(2 * options.n_active <= m_ + 1),
-        kept_(keeps_largest_ ? options.n_active : m_ - options.n_active + 1),
-        active_(m_),
-        start_logits_(m_),
-        change_(m_),
-        logits_(m_),
-        gate_(m_),
+        gate_(m_, options.n_active),
         start_scores_(m_ * n_columns_),
         linear_(m_ * n_columns_),
         curved_(m_ * n_columns_),
@@ -112,7 +105,7 @@ class LinesToRow {
   void start(Index begin) {
     begin_ = begin;
     for (int r = 0; r < lanes; ++r) source_[r] = std::min(begin + r, paths_.n_references - 1);
-    gather(paths_.start_logits, m_, start_logits_.data());
+    gather(paths_.start_logits, m_, gate_.start.data());
     gather(paths_.start_scores, m_ * n_columns_, start_scores_.data());
   }
 
@@ -182,12 +175,6 @@ class LinesToRow {
     }
   }
 
-  static Lane all(double number) {
-    Lane lane = Lane::zero();
-    for (int r = 0; r < lanes; ++r) lane.value[r] = number;
-    return lane;
-  }
-
   void gather(const double* from, Index n, Lane* to) const {
     const Index stride = paths_.n_references;
     if (source_[lanes - 1] == source_[0] + lanes - 1) {
@@ -200,11 +187,10 @@ class LinesToRow {
 
   // The changes of logits and scores from the references to the row.
   void prepare(Index row) {
-    const double* logits = paths_.row_logits + row * m_;
-    for (Index j = 0; j < m_; ++j) change_[j] = all(logits[j]) - start_logits_[j];
+    gate_.go_to(paths_.row_logits + row * m_);
     const Index n = m_ * n_columns_;
     const double* scores = paths_.row_scores + row * n;
-    for (Index i = 0; i < n; ++i) linear_[i] = all(scores[i]) - start_scores_[i];
+    for (Index i = 0; i < n; ++i) linear_[i] = Lane::all(scores[i]) - start_scores_[i];
     if (paths_.linear != nullptr) {
       curved_ = linear_;
       gather(paths_.linear + row * n * paths_.n_references, n, linear_.data());
@@ -217,12 +203,12 @@ class LinesToRow {
   void integrate(Index row, const PathRule& rule) {
     std::fill(sums_.begin(), sums_.end(), Lane::zero());
     std::fill(slope_.begin(), slope_.end(), Lane::zero());
-    std::fill_n(jumps_, lanes, false);
+    gate_.forget_jumps();
     for (Index node = 0; node < rule.size; ++node) {
       if (paths_.gates != nullptr)
         read_gate(paths_.gates + (row * rule.size + node) * m_ * paths_.n_references);
       else
-        find_gate(rule.nodes[node], node == 0);
+        gate_.find(rule.nodes[node], node == 0);
       find_scale(rule.nodes[node]);
       find_scores(rule.nodes[node]);
       add(rule.nodes[node], rule.weights[node]);
@@ -230,81 +216,18 @@ class LinesToRow {
   }
 
   void read_gate(const double* gates) {
-    gather(gates, m_, gate_.data());
-    list_all();
-  }
-
-  void list_all() {
-    for (n_listed_ = 0; n_listed_ < m_; ++n_listed_) active_[n_listed_] = n_listed_;
-  }
-
-  // γ at t, not scaled yet, of the anchors that are active in some lane.
-  void find_gate(double t, bool is_first) {
-    const Lane at = all(t);
-    Lane top = all(-std::numeric_limits<double>::infinity());
-    for (Index j = 0; j < m_; ++j) {
-      logits_[j] = start_logits_[j] + at * change_[j];
-      top = choose(top, logits_[j], top, logits_[j]);
-    }
-    if (options_.n_active < m_) {
-      list_active(top, is_first);
-    } else {
-      list_all();
-      for (Index j = 0; j < m_; ++j) gate_[j] = logits_[j] - top;
-    }
-    double* values = reinterpret_cast<double*>(gate_.data());
-    const Index n = n_listed_ * lanes;
-#pragma omp simd
-    for (Index v = 0; v < n; ++v) values[v] = exp_of_negative(values[v]);
-  }
-
-  // Lists the anchors that are active in some lane, with their logits below the largest; −∞ where
-  // they are not active.
-  void list_active(const Lane& top, bool is_first) {
-    const Lane least = least_active(), one = all(1.0), none = Lane::zero();
-    const Lane never = all(-std::numeric_limits<double>::infinity());
-    Lane signature = none;  // a number of the set: it differs where the set does
-    double number = 0.1;
-    n_listed_ = 0;
-    for (Index j = 0; j < m_; ++j) {
-      const Lane is_in = choose(logits_[j], least, one, none);
-      gate_[n_listed_] = choose(logits_[j], least, logits_[j] - top, never);
-      active_[n_listed_] = j;
-      n_listed_ += is_in.sum() > 0 ? 1 : 0;
-      signature.add_product(is_in, number);
-      number = number * 1.5 - (number > 1 ? 1.0 : 0.0);
-    }
-    for (int r = 0; r < lanes; ++r)
-      jumps_[r] |= !is_first && signature.value[r] != signature_.value[r];
-    signature_ = signature;
-  }
-
-  // The smallest logit of an active anchor. The largest logits (or the others and this one,
-  // whichever are fewer) are kept sorted by exchanges of whole lanes, which need no branches.
-  Lane least_active() {
-    const Lane sign = all(keeps_largest_ ? -1.0 : 1.0);
-    const auto n_kept = static_cast<Index>(kept_.size());
-    std::fill(kept_.begin(), kept_.end(), all(std::numeric_limits<double>::infinity()));
-    for (Index j = 0; j < m_; ++j) {
-      Lane key = sign * logits_[j];
-      const Index n = std::min(j + 1, n_kept);
-      for (Index i = 0; i < n; ++i) {
-        const Lane one = kept_[i];
-        kept_[i] = choose(one, key, key, one);
-        key = choose(one, key, one, key);
-      }
-    }
-    return sign * kept_.back();
+    gather(gates, m_, gate_.weights.data());
+    gate_.list_all();
   }
 
   // What γ is to be multiplied by, a, and how a changes.
   void find_scale(double t) {
     Lane sum = Lane::zero(), square = Lane::zero();
-    for (Index i = 0; i < n_listed_; ++i) {
-      sum = sum + gate_[i];
-      square = square + gate_[i] * gate_[i];
+    for (Index i = 0; i < gate_.n_listed; ++i) {
+      sum = sum + gate_.weights[i];
+      square = square + gate_.weights[i] * gate_.weights[i];
     }
-    per_gate_ = scale_ = all(1.0);
+    per_gate_ = scale_ = Lane::all(1.0);
     for (int r = 0; r < lanes; ++r)
       if (options_.is_unit)
         per_gate_.value[r] = options_.factor / std::sqrt(square.value[r]);
@@ -336,38 +259,38 @@ class LinesToRow {
 
   // s_jc at t, and f_c.
   void find_scores(double t) {
-    const Lane at = all(t);
+    const Lane at = Lane::all(t);
     std::fill(total_.begin(), total_.end(), Lane::zero());
-    for (Index i = 0; i < n_listed_; ++i) {
-      gate_[i] = gate_[i] * per_gate_;
+    for (Index i = 0; i < gate_.n_listed; ++i) {
+      gate_.weights[i] = gate_.weights[i] * per_gate_;
       for (Index c = 0; c < n_columns_; ++c) {
-        const Index place = active_[i] * n_columns_ + c;
+        const Index place = gate_.active[i] * n_columns_ + c;
         Lane slope = linear_[place];
         if (paths_.linear != nullptr) slope = slope + at * curved_[place];
         scores_[place] = start_scores_[place] + at * slope;
-        total_[c] = total_[c] + gate_[i] * scores_[place];
+        total_[c] = total_[c] + gate_.weights[i] * scores_[place];
       }
     }
   }
 
   void add(double t, double weight) {
     const bool is_curved = paths_.linear != nullptr;
-    const Lane twice = all(2 * t), weighted = scale_.times(weight);
+    const Lane twice = Lane::all(2 * t), weighted = scale_.times(weight);
     const double per_square = 1 / (options_.factor * options_.factor);
     Lane* const on_gate = sums_.data() + m_ * (is_curved ? 2 : 1);
-    for (Index i = 0; i < n_listed_; ++i) {
-      const Index j = active_[i];
-      const Lane size = weighted * gate_[i];
+    for (Index i = 0; i < gate_.n_listed; ++i) {
+      const Index j = gate_.active[i];
+      const Lane size = weighted * gate_.weights[i];
       sums_[j].add_product(size, is_curved ? 1 - t : 1.0);
       if (is_curved) sums_[m_ + j].add_product(size, t);
-      const Lane share = options_.is_unit ? gate_[i].times(per_square) : all(1.0);
+      const Lane share = options_.is_unit ? gate_.weights[i].times(per_square) : Lane::all(1.0);
       for (Index c = 0; c < n_columns_; ++c) {
         const Index place = j * n_columns_ + c;
         const Lane step = size * (scores_[place] - share * total_[c]);
         on_gate[c * m_ + j] = on_gate[c * m_ + j] + step;
         Lane slope = linear_[place];
         if (is_curved) slope = slope + twice * curved_[place];
-        slope_[c] = slope_[c] + step * change_[j] + size * slope;
+        slope_[c] = slope_[c] + step * gate_.change[j] + size * slope;
       }
     }
     if (paths_.squares != nullptr) add_shrinkage(t, weighted, on_gate + m_ * n_columns_);
@@ -386,7 +309,7 @@ class LinesToRow {
   // Which lines, along which the active anchors stay the same, need more nodes.
   bool find_rough(bool* is_rough) {
     bool stays[lanes], any = false;
-    for (int r = 0; r < lanes; ++r) any |= stays[r] = !jumps_[r];
+    for (int r = 0; r < lanes; ++r) any |= stays[r] = !gate_.jumps[r];
     if (!any) return false;
     const std::vector<Lane> found = slope_, before = totals_at(0.0), after = totals_at(1.0);
     any = false;
@@ -401,7 +324,7 @@ class LinesToRow {
   }
 
   std::vector<Lane> totals_at(double t) {
-    find_gate(t, true);
+    gate_.find(t, true);
     find_scale(t);
     find_scores(t);
     std::vector<Lane> totals = total_;
@@ -411,45 +334,47 @@ class LinesToRow {
 
   const GatePaths& paths_;
   const PathOptions& options_;
-  Index m_, n_columns_, begin_ = 0, n_listed_ = 0;
-  bool keeps_largest_;
+  Index m_, n_columns_, begin_ = 0;
+  GateOnLines gate_;
   Index source_[lanes];
-  bool jumps_[lanes];
-  std::vector<Lane> kept_;
-  std::vector<Index> active_;
-  std::vector<Lane> start_logits_, change_, logits_, gate_;
   std::vector<Lane> start_scores_, linear_, curved_, scores_, total_, slope_, sums_, first_;
   std::vector<double> weights_;
-  Lane squares_[6], scale_, shrinkage_[2], away_[2], per_gate_, signature_;
+  Lane squares_[6], scale_, shrinkage_[2], away_[2], per_gate_;
 };
+
+// Calls use(lines, row) with the averages of the lines from some references to each row.
+template <class Use>
+void for_each_row(const GatePaths& paths, const PathOptions& options, const PathRule& coarse,
+                  const PathRule& fine, const Use& use) {
+  LinesToRow lines(paths, options);
+  for (Index begin = 0; begin < paths.n_references; begin += LinesToRow::lanes) {
+    lines.start(begin);
+    for (Index row = 0; row < paths.n_rows; ++row) {
+      lines.go(row, coarse, fine);
+      use(lines, row);
+    }
+  }
+}
 
 }  // namespace detail
 
 // out: averages, (rows, references, width).
 inline void path_moments(const GatePaths& paths, const PathOptions& options, const PathRule& coarse,
                          const PathRule& fine, double* out) {
-  detail::LinesToRow lines(paths, options);
-  for (Index begin = 0; begin < paths.n_references; begin += detail::LinesToRow::lanes) {
-    lines.start(begin);
-    for (Index row = 0; row < paths.n_rows; ++row) {
-      lines.go(row, coarse, fine);
-      lines.write(out + row * paths.n_references * paths.width());
-    }
-  }
+  const Index size = paths.n_references * paths.width();
+  detail::for_each_row(
+      paths, options, coarse, fine,
+      [&](const detail::LinesToRow& lines, Index row) { lines.write(out + row * size); });
 }
 
 // Adds contributions to out, (rows, columns, features).
 inline void path_contributions(const GatePaths& paths, const PathOptions& options,
                                const PathRule& coarse, const PathRule& fine,
                                const PathFeatures& features, double* out) {
-  detail::LinesToRow lines(paths, options);
-  for (Index begin = 0; begin < paths.n_references; begin += detail::LinesToRow::lanes) {
-    lines.start(begin);
-    for (Index row = 0; row < paths.n_rows; ++row) {
-      lines.go(row, coarse, fine);
-      lines.contribute(row, features, out + row * paths.n_columns * features.n_features);
-    }
-  }
+  const Index size = paths.n_columns * features.n_features;
+  detail::for_each_row(paths, options, coarse, fine, [&](detail::LinesToRow& lines, Index row) {
+    lines.contribute(row, features, out + row * size);
+  });
 }
 
 }  // namespace hyperlocal

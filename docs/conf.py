@@ -11,6 +11,7 @@ import hyperlocal
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_extensions"))
+sys.path.insert(0, str(HERE.parent / "tools"))
 # Tables are written by the scripts that measured them.
 sys.path.insert(0, str(HERE.parent))
 # Builds look the same on every machine.
@@ -27,6 +28,7 @@ extensions = [
     "mathml",
     "myst_parser",
     "numpydoc",
+    "package_table",
     "public_names",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",

@@ -15,11 +15,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from benchmark_tables import keep
 from sklearn.base import BaseEstimator
 
 # Modules whose estimators are public, in the order of the tables.
-SHELVES = {
-    "hyperlocal": "The front door",
+TITLES = {
+    "hyperlocal": "Main estimators",
     "hyperlocal.papers": "Methods of papers",
     "hyperlocal.linear": "Linear and kernel baselines",
     "hyperlocal.preprocessing": "Transformers",
@@ -44,14 +45,14 @@ NO_DEFAULT = "(required)"
 def public_estimators() -> dict[str, list[type]]:
     """The estimators of each public module, each of them once."""
     seen: set[type] = set()
-    shelves = {}
-    for module in filter(find_spec, SHELVES):
+    found = {}
+    for module in filter(find_spec, TITLES):
         exported = import_module(module)
-        found = [getattr(exported, name) for name in exported.__all__]
-        own = [one for one in found if inspect.isclass(one) and issubclass(one, BaseEstimator)]
-        shelves[module] = [one for one in own if one not in seen]
+        names = [getattr(exported, name) for name in exported.__all__]
+        own = [one for one in names if inspect.isclass(one) and issubclass(one, BaseEstimator)]
+        found[module] = [one for one in own if one not in seen]
         seen.update(own)
-    return {module: estimators for module, estimators in shelves.items() if estimators}
+    return {module: estimators for module, estimators in found.items() if estimators}
 
 
 def parameters(estimator: type) -> dict[str, str]:
@@ -112,7 +113,7 @@ def parameter_text(estimator: type, name: str) -> str:
 
 def uncommon_defaults() -> list[tuple[str, str, str, str]]:
     """Parameter, estimator, its default and the common one, where no reason is given."""
-    estimators = [one for shelf in public_estimators().values() for one in shelf]
+    estimators = [one for own in public_estimators().values() for one in own]
     defaults: dict[str, dict[type, str]] = {}
     for estimator in estimators:
         for name, default in parameters(estimator).items():
@@ -136,7 +137,7 @@ def tables() -> str:
         n_parts = -(-len(estimators) // MOST_COLUMNS)
         for number in range(n_parts):
             shown = estimators[number::n_parts]
-            title = f"{SHELVES[module]}: ``{module}``"
+            title = f"{TITLES[module]}: ``{module}``"
             parts.append(f"**{title}**" + (f" ({number + 1} of {n_parts})" if n_parts > 1 else ""))
             parts.append(_table(module, shown))
     return "\n\n".join(parts)
@@ -160,11 +161,9 @@ def _table(module: str, estimators: Sequence[type]) -> str:
 
 
 def write_tables(folder: Path) -> None:
-    """Write the file unless it is there already: Sphinx then reads only what changed."""
+    """Write the file that ``api.rst`` includes."""
     folder.mkdir(exist_ok=True)
-    path, text = folder / "estimators.inc", tables() + "\n"
-    if not path.exists() or path.read_text(encoding="utf-8") != text:
-        path.write_text(text, encoding="utf-8")
+    keep(folder / "estimators.inc", tables())
 
 
 def setup(app: Any) -> dict[str, Any]:

@@ -35,11 +35,11 @@ def test_numbers_with_typos():
 
 
 def test_the_task_can_be_chosen():
-    """Numbers as classes, classes as numbers; words are no numbers."""
+    """Numbers as classes, classes as numbers; words are not numbers."""
     y = np.array([0.5, 1.5, 0.5])
     assert find_target("t", y, "classification").y.tolist() == ["0.5", "1.5", "0.5"]
     assert find_target("t", np.array([3, 4, 3]), "regression").y.tolist() == [3.0, 4.0, 3.0]
-    with pytest.raises(ValueError, match="labels such as a are no numbers"):
+    with pytest.raises(ValueError, match="labels such as a are not numbers"):
         find_target("t", np.array(["a", "b"]), "regression")
     with pytest.raises(ValueError, match="all values are 2; there is nothing to predict"):
         find_target("t", np.array([2.0, 2.0]), "regression")

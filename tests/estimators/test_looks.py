@@ -8,7 +8,7 @@ from sklearn.svm import LinearSVC
 from estimators.data import make_data, make_ring
 from hyperlocal import NeighborhoodSVC
 from hyperlocal.data.labelled import LabelledRows
-from hyperlocal.estimators.looks import best_low_margin, check_scores, fit_look, looked_again
+from hyperlocal.estimators.looks import check_scores, fit_look, looked_again, tried_margin
 
 
 class FixedSecondLook(NeighborhoodSVC):
@@ -40,10 +40,13 @@ def test_a_margin_must_gain_more_than_a_standard_error():
     data = LabelledRows(X[:400], y[:400].astype(np.int32), np.arange(2), np.ones(400))
     test = LabelledRows(X[400:], y[400:].astype(np.int32), np.arange(2), np.ones(200))
     first = LinearSVC().fit(data.X, data.target)
-    assert best_low_margin(first, NeighborhoodSVC().fit(data.X, data.target), test) > 0
-    wrong = NeighborhoodSVC().fit(data.X, 1 - data.target)
     good = NeighborhoodSVC().fit(data.X, data.target)
-    assert best_low_margin(good, wrong, test) == 0
+    wrong = NeighborhoodSVC().fit(data.X, 1 - data.target)
+    rng = np.random.default_rng(0)
+    found = tried_margin(first, lambda: good, test, rng)
+    assert found.low_margin > 0
+    assert found.second_errors < found.first_errors
+    assert tried_margin(good, lambda: wrong, test, rng).low_margin == 0
 
 
 def test_a_look_is_cloned_and_changed():

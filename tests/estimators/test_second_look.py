@@ -18,6 +18,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from estimators.data import Recorder, make_data, make_ring
 from hyperlocal import LocallyLinearSVC, NeighborhoodSVC, SecondLookSVC, SupervisedAnchorSVC
+from hyperlocal.estimators import looks, second_look
 from hyperlocal.model.multiclass import candidate_classes
 from hyperlocal.papers import AdaptiveNeighborhoodSVC
 from reference import neighborhood as reference
@@ -61,11 +62,12 @@ def test_rows_of_a_low_margin_get_svms_between_their_candidates(n_classes):
 def test_the_default_looks():
     """LocallyLinearSVC first, then NeighborhoodSVC."""
     X, y, _, _ = make_parts(2)
-    fitted = SecondLookSVC(n_jobs=2, random_state=0).fit(X, y)
+    fitted = SecondLookSVC(low_margin=0.5, n_jobs=2, random_state=0).fit(X, y)
     assert isinstance(fitted.first_look_, LocallyLinearSVC)
     assert isinstance(fitted.second_look_, NeighborhoodSVC)
     assert fitted.first_look_.n_jobs == fitted.second_look_.n_jobs == 2
-    given = SecondLookSVC(second_look=NeighborhoodSVC(n_jobs=1), n_jobs=2).fit(X, y)
+    given = SecondLookSVC(second_look=NeighborhoodSVC(n_jobs=1), low_margin=0.5, n_jobs=2)
+    given.fit(X, y)
     assert given.second_look_.n_jobs == 1
 
 
@@ -77,8 +79,30 @@ def test_low_margin_is_chosen_on_held_out_rows():
     X, weights = rng.normal(size=(3000, 5)), rng.uniform(0.5, 2, 3000)
     noisy = (X[:, 0] > 0) ^ (rng.uniform(size=3000) < 0.3)
     chosen = SecondLookSVC(LinearSVC(), random_state=0)
-    assert chosen.fit(X, noisy).low_margin_ == 0
     assert chosen.fit(X, noisy, sample_weight=weights).low_margin_ == 0
+    assert chosen.fit(X, noisy).low_margin_ == 0
+    assert chosen.second_look_ is None
+    assert chosen.trial_.tried == looks.MOST_TRIED < chosen.trial_.low <= chosen.trial_.held_out
+    first_scores = chosen.first_look_.decision_function(X)
+    np.testing.assert_array_equal(chosen.decision_function(X), first_scores)
+
+
+def test_no_second_look_is_fitted_if_the_first_errs_too_rarely(monkeypatch):
+    """The trial then fits the first look alone, with what that chose for all rows."""
+    X, y = make_ring(900)
+    fitted, kept = [], second_look.fit_look
+
+    def recorded(look, data, *given, **changes):
+        fitted.append((type(look), data.X.shape[0], changes.get("C")))
+        return kept(look, data, *given, **changes)
+
+    monkeypatch.setattr(second_look, "fit_look", recorded)
+    model = SecondLookSVC(random_state=0).fit(X, y)
+    assert model.trial_.first_errors <= 1
+    assert model.trial_.tried == 0
+    assert fitted == [
+        (LocallyLinearSVC, 900, None), (LocallyLinearSVC, 676, model.first_look_.C_)
+    ]  # fmt: skip
 
 
 def test_the_trial_is_silent():

@@ -79,13 +79,19 @@ MODELS = {
     "scaled": make_pipeline(StandardScaler(), PCA(3), local()),
     "unit rows": make_pipeline(MinMaxScaler(), Normalizer("max"), Normalizer("l1"), local()),
     "more steps": make_pipeline(
-        RobustScaler(), "passthrough", MaxAbsScaler(), MEGM(max_iter=2), TruncatedSVD(4), local()
+        RobustScaler(),
+        "passthrough",
+        MaxAbsScaler(),
+        MEGM(max_iter=2, random_state=0),
+        TruncatedSVD(4),
+        local(),
     ),
     "steps within steps": make_pipeline(
         FunctionTransformer(),
-        make_pipeline(StandardScaler(), MEGM(transformation="diagonal")),
+        make_pipeline(StandardScaler(), MEGM(transformation="diagonal", random_state=0)),
         LocallyLinearSVCCV(
             (1, 6),
+            feature_maps=(None, "auto"),
             Cs=(3.0,),
             scalers=(RelevanceScaler(method="trees", random_state=0),),
             random_state=0,

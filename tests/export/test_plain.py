@@ -13,9 +13,10 @@ from estimators.data import make_data
 from export.models import fitted, local
 from hyperlocal import NeighborhoodSVC
 from hyperlocal.export import numpy_predict, to_numpy, to_onnx
-from hyperlocal.export.plain import fitted_parts, n_foreign_steps, plain_model
+from hyperlocal.export.plain import n_foreign_steps, plain_model
 from hyperlocal.linear import KernelPegasosSVC
 from hyperlocal.maps.plain import Step, scaling
+from hyperlocal.model.through import fitted_parts
 from hyperlocal.papers import LandmarkSVC
 
 
@@ -55,10 +56,10 @@ def test_the_last_step_is_the_model():
 
 
 def test_pipelines_and_searches_are_unwrapped():
-    """Transformers are listed in the order in which rows pass them."""
+    """Transformers are listed in the order in which rows pass them, also those within others."""
     steps, classifier = fitted_parts(fitted("steps within steps")[0])
     names = [type(step).__name__ for step in steps]
-    assert names == ["FunctionTransformer", "Pipeline", "RelevanceScaler"]
+    assert names == ["FunctionTransformer", "StandardScaler", "MEGM", "RelevanceScaler"]
     assert type(classifier).__name__ == "LocallyLinearSVC"
 
 

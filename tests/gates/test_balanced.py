@@ -1,4 +1,4 @@
-"""Tests of hyperlocal.gates.balanced: clusters that keep all classes inside."""
+"""Tests of hyperlocal.gates.balanced: clusters that contain rows of all classes."""
 
 import numpy as np
 import pytest

@@ -55,7 +55,7 @@ def test_the_levels_of_a_gate_are_given_back():
 
 def test_no_reserves():
     """Anchors are not learned on levels."""
-    with pytest.raises(ValueError, match="no reserves"):
+    with pytest.raises(ValueError, match="n_reserves must be 0"):
         LevelsGate.of(make_levels()).encode(make_rows(), ONE_THREAD, n_reserves=1)
 
 

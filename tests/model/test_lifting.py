@@ -54,6 +54,16 @@ def test_the_matrix_written_out(dtype, storage, quadratic, normalize, bias):
     np.testing.assert_allclose(matrix.toarray(), Z.reshape(40, -1), **close(dtype, 1))
 
 
+@every_gate
+def test_the_gate_written_out(normalize):
+    """``gate_matrix`` has the weights of active anchors in their columns, zero elsewhere."""
+    lifted = make_lifted(make_rows(np.float32, "dense"), normalize=normalize)
+    expected = np.zeros((lifted.n_rows, lifted.n_anchors))
+    for row, (anchors, weights) in enumerate(zip(lifted.anchors, lifted.gate, strict=True)):
+        expected[row, anchors] = weights
+    np.testing.assert_array_equal(lifted.gate_matrix(), expected)
+
+
 @every_storage
 @every_map
 @pytest.mark.parametrize("bias", [1.0, 0.0])

@@ -3,6 +3,7 @@
 import io
 
 import pytest
+from sklearn.base import BaseEstimator
 
 from hyperlocal.runtime import progress
 from hyperlocal.runtime.progress import EpochMonitor, JoinedEpochs
@@ -116,3 +117,14 @@ def test_joined_epochs_remember_a_stop():
     assert not joined.stop
     assert joined(1)
     assert joined.stop
+
+
+def test_scikit_learn_has_the_method_that_opens_a_context():
+    """An estimator with scikit-learn's own mixin has a context; others have none."""
+
+    class Supported(progress.CallbackSupportMixin, BaseEstimator):
+        """An estimator that supports callbacks, where scikit-learn does."""
+
+    has_callbacks = hasattr(Supported, "set_callbacks")
+    assert (progress.callback_context(Supported(), 3) is not None) == has_callbacks
+    assert progress.callback_context(Model(), 3) is None

@@ -8,12 +8,28 @@ from hyperlocal.data.checks import check_labelled_rows
 from hyperlocal.data.labelled import part_of
 from hyperlocal.model.chain_settings import ChainSettings
 from hyperlocal.runtime.threads import Workers
-from hyperlocal.solvers.member import LocalTeam, Member
+from hyperlocal.solvers.member import Member
 from hyperlocal.solvers.partitioning import assign_rows, group_anchors, shared_rows
-from hyperlocal.solvers.team import stiffness_of
+from hyperlocal.solvers.team import Order, stiffness_of
 from hyperlocal.solvers.training import Training
 
 N_ROWS = 400
+
+
+class LocalTeam:
+    """Members in this process, one after the other."""
+
+    def __init__(self, members):
+        self.members, self.n_members = members, len(members)
+        self.n_groups, self.shape = members[0].n_groups, members[0].shape
+        self.dtype = members[0].dtype
+
+    def respond(self, weights, steps, momentum, n_epochs, with_losses):
+        """Run the members one after the other."""
+        return [
+            member.respond(Order(weights, own, momentum, n_epochs, with_losses))
+            for member, own in zip(self.members, steps, strict=True)
+        ]
 
 
 def divided_problem(n_members, *, n_classes=2, grouped=True, dtype=np.float64, **arguments):

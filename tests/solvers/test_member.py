@@ -5,9 +5,9 @@ import pytest
 
 from hyperlocal.model.losses import conjugate_sums
 from hyperlocal.solvers import dual
-from hyperlocal.solvers.member import LocalTeam, Member
+from hyperlocal.solvers.member import Member
 from hyperlocal.solvers.team import Coordinator, Order, solve
-from solvers.teams import divided_problem, team_of
+from solvers.teams import LocalTeam, divided_problem, team_of
 
 
 def test_variables_of_members_add_up_to_the_weights():

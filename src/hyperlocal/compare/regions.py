@@ -26,14 +26,14 @@ ROWS_FOR_AXES = 5_000
 MAX_NUMBERS = 2**24  # of rows that are made dense to draw a picture
 MOST_FEATURES = 30  # of arrays, whose single features rather mean something than the many of images
 REGION_ALPHA = 90
-# Most people can tell these apart, on white and on black; from Okabe and Ito, without black.
+# Distinguishable for most people, on white and on black; from Okabe and Ito, without black.
 COLORS = [
     (0, 114, 178), (230, 159, 0), (0, 158, 115), (204, 121, 167), (213, 94, 0), (86, 180, 233),
     (240, 228, 66), (120, 94, 240), (150, 150, 150), (148, 80, 40),
 ]  # fmt: skip
 
 
-# From low to high values: both ends are told apart by all, on white and on black.
+# From low to high values: all can distinguish both ends, on white and on black.
 LOW, HIGH = (0, 114, 178), (240, 200, 66)
 STEPS = 24  # of the colors of values
 

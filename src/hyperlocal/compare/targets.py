@@ -104,7 +104,7 @@ def find_target(name: str, y: np.ndarray, task: str = "auto") -> Target:
     if task == REGRESSION:
         if not np.isfinite(numbers).any():
             raise ValueError(
-                f"{name}: labels such as {values[0]!s} are no numbers; is the target the right "
+                f"{name}: labels such as {values[0]!s} are not numbers; is the target the right "
                 "column? Else choose --task classification"
             )
         return _values(name, numbers, ())

@@ -264,7 +264,7 @@ class DaskClassifier(LazyClassifier, BaseEstimator):
 
     def _care(self) -> float:
         grouped = self.partitioning == "anchors"
-        return team.CARE_AT_BORDERS if grouped else team.CARE_EVERYWHERE
+        return team.POWER_FOR_GROUPED_ROWS if grouped else team.POWER_FOR_ANY_ROWS
 
     def _train(
         self, remote: RemoteTeam, plan: Plan, monitor: EpochMonitor

@@ -82,7 +82,8 @@ def threads_of_workers(client: Client) -> dict[str, int]:
     """The threads of each worker, by its address."""
     if client.status != "running":
         raise WorkersLostError(
-            f"the Dask client is {client.status}: the scheduler is gone, and the fit with it."
+            f"the Dask client is {client.status}: the connection to the scheduler is lost, and the "
+            "fit cannot continue."
         )
     return client.nthreads()
 

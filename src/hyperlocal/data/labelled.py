@@ -15,7 +15,7 @@ from .rows import canonical, take_rows
 MOST_ROWS_TO_MERGE = 16_384
 NUMBERS_PER_KEY_BLOCK = 1 << 17
 # Most different rows differ in so many features from the middle.
-FEATURES_TO_TELL_APART = 64
+FEATURES_COMPARED_FIRST = 64
 
 
 @dataclass(frozen=True)
@@ -200,11 +200,11 @@ def equal_neighbors(X: Any, target: np.ndarray) -> EqualRows | None:
 
 def _are_distinct(X: Any) -> bool:
     """Whether some features of wide rows already show that no two rows are equal."""
-    if sp.issparse(X) or X.shape[1] <= FEATURES_TO_TELL_APART:
+    if sp.issparse(X) or X.shape[1] <= FEATURES_COMPARED_FIRST:
         return False
-    begin = (X.shape[1] - FEATURES_TO_TELL_APART) // 2
+    begin = (X.shape[1] - FEATURES_COMPARED_FIRST) // 2
     _, group, counts = np.unique(
-        row_keys(X[:, begin : begin + FEATURES_TO_TELL_APART]),
+        row_keys(X[:, begin : begin + FEATURES_COMPARED_FIRST]),
         return_inverse=True,
         return_counts=True,
     )

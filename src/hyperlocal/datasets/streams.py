@@ -7,6 +7,7 @@ the first block.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -105,7 +106,7 @@ def stream(
     return TableStream(Wanted(path, target, columns, optional), encoder, reading)
 
 
-class RowStream:
+class RowStream(ABC):
     """Blocks of rows of a file or an array; iterate over it as often as needed.
 
     Parameters
@@ -146,9 +147,9 @@ class RowStream:
         for block in self.raw_blocks():
             yield self._reading.cast(block.X), block.y
 
+    @abstractmethod
     def raw_blocks(self) -> Iterator[RawRows]:
         """Read blocks as the file has them: text as text, for a pipeline that encodes it."""
-        raise NotImplementedError
 
 
 class ArrayStream(RowStream):

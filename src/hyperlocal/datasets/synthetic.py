@@ -1,4 +1,4 @@
-"""Data that are drawn, not read."""
+"""Synthetic data sets, drawn at random."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A user's own file, of any of the formats.
+"""Reads a user's own file, in any of the formats.
 
 :func:`read_table` gives labelled rows, with the test part if the file has one. :func:`read_raw`
 gives one part, with labels if there are any, and with the columns that a model needs.

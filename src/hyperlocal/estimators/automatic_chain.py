@@ -1,4 +1,4 @@
-"""What is automatic in a chain: C, relevance of features, and whether one model does better."""
+"""Settings of a chain that are chosen automatically: C, relevance, and the number of models."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class LabelledFitting(CallbackSupportMixin, BaseEstimator):
 
 
 class LocalClassifier(ClassifierMixin):
-    """Classes from scores: a class's own, or of a :class:`LocalEstimator` that comes after it."""
+    """Classes from ``_row_scores``, those of a :class:`LocalEstimator` or of the class itself."""
 
     classes_: np.ndarray
 
@@ -72,6 +72,7 @@ class LocalClassifier(ClassifierMixin):
         Parameters
         ----------
         X : {array-like, CSR} of shape (n_rows, n_features)
+            For ``kernel="precomputed"`` the kernel values with all training rows.
 
         Returns
         -------
@@ -93,7 +94,7 @@ class LocalClassifier(ClassifierMixin):
         ndarray of shape (n_rows,)
             The labels.
         """
-        codes = predicted_codes(self.decision_function(X))
+        codes = predicted_codes(self._row_scores(X))
         return self.classes_[codes]
 
 

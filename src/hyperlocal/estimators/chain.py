@@ -84,7 +84,7 @@ class ChainFitting(BaseEstimator):
     # ---- the steps of fit, of which subclasses may replace some --------------------------------
 
     def _settings(self) -> ChainSettings:
-        """How gate and map are made."""
+        """The settings of gate and map."""
         return ChainSettings.of(self)
 
     @property

@@ -1,4 +1,4 @@
-"""What the training of cluster-wise models takes and leaves."""
+"""Arguments and results of the training of cluster-wise models."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class ClusterTraining:
 
 @dataclass(frozen=True)
 class ClusterFit:
-    """What training leaves.
+    """The result of training.
 
     Attributes
     ----------

@@ -91,7 +91,7 @@ default="kmeans"
     See Also
     --------
     LandmarkSVC : Clusters that share landmarks and one bias.
-    ProfileSVC : Independent models on clusters that keep all classes inside.
+    ProfileSVC : Independent models on clusters with rows of all classes.
 
     References
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -70,11 +71,11 @@ class ClusterwiseClassifier(
             raise AttributeError("beta_ belongs to coding='soft'.")
         return self.model_.gate.beta
 
+    @abstractmethod
     def _train(
         self, data: LabelledRows, rng: np.random.Generator, workers: Workers, monitor: Monitor
     ) -> ClusterFit:
         """A model of merged rows."""
-        raise NotImplementedError
 
     def _clusters(self) -> ClusterSettings:
         """How rows are clustered."""

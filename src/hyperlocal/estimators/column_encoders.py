@@ -6,6 +6,7 @@ writes its part of the output.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,15 +19,15 @@ DAY = 86_400.0
 CYCLES = {"year": 365.2425 * DAY, "week": 7 * DAY, "day": DAY}
 
 
-class ColumnEncoder:
+class ColumnEncoder(ABC):
     """What all encoders of columns have; output columns are not scaled, unless they override it."""
 
     kind: str
 
     @property
+    @abstractmethod
     def endings(self) -> list[str]:
         """What follows the name of the input column in the names of the output columns."""
-        raise NotImplementedError
 
     @property
     def centers(self) -> np.ndarray:
@@ -38,9 +39,9 @@ class ColumnEncoder:
         """What each output column is divided by."""
         return np.ones(len(self.endings))
 
+    @abstractmethod
     def write(self, column: Column, out: np.ndarray) -> None:
         """Write the encoded column into ``out``, an array of zeros."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -143,7 +143,7 @@ def _typos(column: Column, comma: bool) -> tuple[str, ...]:
         return ()
     n_rows = sum(count for _, count in bad)
     shown = ", ".join(repr(text) for text, _ in bad[:3]) + (", …" if bad[3:] else "")
-    cells = "cell is no number" if n_rows == 1 else "cells are no numbers"
+    cells = "cell is not a number" if n_rows == 1 else "cells are not numbers"
     return (f"{n_rows:,} {cells} ({shown}): read as missing",)
 
 

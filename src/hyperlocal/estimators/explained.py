@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -27,7 +28,7 @@ class HasOwnPaths(Protocol):
         """The ways from these references to rows."""
 
 
-class ExplainMixin:
+class ExplainMixin(ABC):
     """Explanations from the model that takes checked rows."""
 
     model_: Any
@@ -173,9 +174,9 @@ class ExplainMixin:
         """The model that takes checked rows; ``model_`` unless something comes before it."""
         return self.model_
 
+    @abstractmethod
     def _checked_rows(self, X: Any) -> Any:
         """Rows in the precision of the model."""
-        raise NotImplementedError
 
     def _contributions(self, X: Any, background: Any, workers: Workers) -> Contributions:
         """Contributions to the scores of checked rows, relative to the rows given."""

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from ..data.checks import check_rows
 from ..kernels import NEEDS_HISTOGRAMS, Kernel
 from ..model.expansion import ExpansionModel
-from ..model.multiclass import as_decisions
 from ..runtime.stamp import stamped
 from ..runtime.threads import Workers
 from ..solvers.kernel_pegasos import expansion_scores
@@ -29,27 +28,13 @@ class KernelExpansionClassifier(LocalClassifier, BaseEstimator, ExplainMixin):
     support_vectors_: Any
     dual_coef_: np.ndarray
     intercept_: np.ndarray
-    classes_: np.ndarray
     objective_: float
     duality_gap_: float
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Score rows.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_rows, n_features)
-            For ``kernel="precomputed"`` the kernel values with all training rows.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
-            A score per class; the largest one's is predicted. With two classes, that of the second.
-        """
+    def _row_scores(self, X: Any) -> np.ndarray:
         X = self._checked_rows(X)
         with Workers(self.n_jobs) as workers:
-            scores = expansion_scores(self._values, X, self.dual_coef_, self.intercept_, workers)
-        return as_decisions(scores)
+            return expansion_scores(self._values, X, self.dual_coef_, self.intercept_, workers)
 
     def _explained_model(self) -> ExpansionModel:
         if self._is_precomputed:

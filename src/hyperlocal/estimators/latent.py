@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any
@@ -14,8 +15,8 @@ from ..model.latent_model import LatentModel
 from ..runtime.progress import Monitor
 from ..runtime.threads import Workers
 from ..solvers import latent
+from .learned_choice import GateSettings
 from .learned_gate import (
-    GateSettings,
     LearnedGateClassifier,
     costs_of,
     is_auto,
@@ -136,13 +137,9 @@ class LatentLocallyLinearSVC(LearnedGateClassifier[LatentSettings]):
             )
         return LatentSettings(self._penalty(data, FIRST_PENALTY), n_anchors)
 
-    def _variations(self, data: LabelledRows) -> list[list[dict[str, Any]]]:
-        rounds: list[list[dict[str, Any]]] = []
-        if is_auto(self.C):
-            rounds.append([{"penalty": penalty} for penalty in PENALTIES])
-        if is_auto(self.n_anchors):
-            rounds.append([{"n_anchors": n_anchors} for n_anchors in ANCHORS])
-        return rounds
+    def _variations(self, data: LabelledRows) -> dict[str, Sequence[float]]:
+        every = {"n_anchors": (self.n_anchors, ANCHORS), "penalty": (self.C, PENALTIES)}
+        return {name: values for name, (given, values) in every.items() if is_auto(given)}
 
     def _train(
         self,

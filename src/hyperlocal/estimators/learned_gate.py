@@ -6,8 +6,10 @@ the arguments leave to "auto" is chosen first, on a held-out part of the trainin
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -25,28 +27,12 @@ from ..solvers.latent import LatentResult
 from ..solvers.trees import TreeResult
 from .base import LabelledFitting, LocalClassifier, LocalEstimator
 from .explained import ExplainMixin
+from .learned_choice import Settings, axes_of, climbed, standard_error
 
 # A trial of settings has so many times fewer epochs: enough to rank them.
-SHORTER_TRIALS = 2
+SHORTER_TRIALS = 4
 # Settings within a standard error of the best are evaluated again on other held-out rows.
 N_SPLITS = 2
-
-
-@dataclass(frozen=True)
-class GateSettings:
-    """What may be chosen on held-out rows.
-
-    Attributes
-    ----------
-    penalty : float
-        Weight ``λ = 1/(C N)`` of the squared norms against the mean loss; N is the weight of all
-        training rows, also while a part of them is used.
-    """
-
-    penalty: float
-
-
-Settings = TypeVar("Settings", bound=GateSettings)
 
 
 @dataclass(eq=False, repr=False)
@@ -72,10 +58,12 @@ class LearnedGateClassifier(
         rng = make_generator(self.random_state)
         self._forget()
         with Workers(self.n_jobs) as workers:
-            settings = self._choose_settings(data, rng, workers)
+            axes = axes_of(data, rng)
+            rows = data if axes is None else replace(data, X=axes.transform(data.X), origin=None)
+            settings = self._choose_settings(rows, rng, workers)
             with EpochMonitor(self, self.max_iter, self.verbose) as monitor:
-                model, result = self._train(data, settings, self.max_iter, rng, workers, monitor)
-        self.model_ = model
+                model, result = self._train(rows, settings, self.max_iter, rng, workers, monitor)
+        self.model_ = model if axes is None else model.pulled_back(axes)
         self._keep_background(data)
         self.classes_ = data.classes
         self.n_iter_ = result.n_iter
@@ -92,14 +80,15 @@ class LearnedGateClassifier(
         check_number("max_iter", self.max_iter, integer=True, above=1, inclusive=True)
         self._check_common()
 
+    @abstractmethod
     def _first_settings(self, data: LabelledRows) -> Settings:
         """Settings with the arguments, and a start for each "auto"."""
-        raise NotImplementedError
 
-    def _variations(self, data: LabelledRows) -> list[list[dict[str, Any]]]:
-        """Changes of the settings, in rounds: each round starts from the best so far."""
-        raise NotImplementedError
+    @abstractmethod
+    def _variations(self, data: LabelledRows) -> dict[str, Sequence[float]]:
+        """Settings to choose, one after the other, and their values in increasing order."""
 
+    @abstractmethod
     def _train(
         self,
         data: LabelledRows,
@@ -110,11 +99,10 @@ class LearnedGateClassifier(
         monitor: Monitor | None = None,
     ) -> tuple[TreeModel | LatentModel, TreeResult | LatentResult]:
         """A model of rows, and what the solver found."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _keep_settings(self, settings: Settings) -> None:
         """Set the settings as fitted attributes."""
-        raise NotImplementedError
 
     # ---- choosing settings ---------------------------------------------------------------------
 
@@ -126,29 +114,26 @@ class LearnedGateClassifier(
         self, data: LabelledRows, rng: np.random.Generator, workers: Workers
     ) -> Settings:
         best = self._first_settings(data)
-        rounds = self._variations(data)
-        if not rounds:
-            return best
-        splits = [split_held_out(data, rng) for _ in range(N_SPLITS)]
+        variations = self._variations(data)
+        splits = [split_held_out(data, rng) for _ in range(N_SPLITS)] if variations else []
         parts = [part for part in splits if part is not None]
         if not parts:
             return best
         seed = int(rng.integers(2**63))  # the same for all settings
         known: dict[tuple[Settings, int], float] = {}
 
-        def error(settings: Settings, split: int) -> float:
+        def error(settings: Settings, split: int = 0) -> float:
             if (settings, split) not in known:
                 found = self._held_out_error(*parts[split], settings, seed, workers)
                 known[settings, split] = found
             return known[settings, split]
 
-        for changes in rounds:
-            candidates = [best, *(replace(best, **change) for change in changes)]
-            first = [error(settings, 0) for settings in candidates]
-            close = min(first) + standard_error(min(first), len(parts[0][1].target))
-            candidates = [one for one, there in zip(candidates, first, strict=True)
-                          if there <= close]  # fmt: skip
-            best = min(candidates, key=lambda one: sum(error(one, k) for k in range(len(parts))))
+        for name, values in variations.items():
+            tried = climbed(best, name, values, error)
+            least = min(map(error, tried))
+            close = least + standard_error(least, len(parts[0][1].target))
+            tried = [one for one in tried if error(one) <= close]
+            best = min(tried, key=lambda one: sum(error(one, k) for k in range(len(parts))))
         return best
 
     def _held_out_error(
@@ -181,18 +166,6 @@ class LearnedGateClassifier(
     def intercept_(self) -> np.ndarray:
         """Intercepts of the local models, ``(n_models, n_columns)``."""
         return self.model_.intercept
-
-
-def standard_error(share: float, n_rows: int) -> float:
-    """How far a share of so many rows is from the truth, typically.
-
-    Examples
-    --------
-    >>> from hyperlocal.estimators.learned_gate import standard_error
-    >>> standard_error(0.5, 100)
-    0.05
-    """
-    return float(np.sqrt(share * (1 - share) / n_rows))
 
 
 def passes_per_epoch(n_rows: int, n_epochs: int, fewest_visits: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -15,8 +16,8 @@ from ..model.tree_model import TreeModel
 from ..runtime.progress import Monitor
 from ..runtime.threads import Workers
 from ..solvers import trees
+from .learned_choice import GateSettings
 from .learned_gate import (
-    GateSettings,
     LearnedGateClassifier,
     costs_of,
     is_auto,
@@ -24,7 +25,7 @@ from .learned_gate import (
 )
 
 DEEPEST = 16
-FIRST_DEPTH, FIRST_PENALTY = 4, 1e-3
+FIRST_DEPTH, FIRST_PENALTY = 2, 3e-4
 DEPTHS = (1, 2, 3, 4, 6)
 PENALTIES = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3)
 JITTERS = (0.0, 0.1, 0.2)
@@ -156,15 +157,11 @@ class LocalDeepSVC(LearnedGateClassifier[TreeSettings]):
             jitter=JITTERS[0] if is_auto(self.jitter) else float(self.jitter),
         )
 
-    def _variations(self, data: LabelledRows) -> list[list[dict[str, Any]]]:
-        rounds: list[list[dict[str, Any]]] = []
-        if is_auto(self.C):
-            rounds.append([{"penalty": penalty} for penalty in PENALTIES])
-        if is_auto(self.jitter):
-            rounds.append([{"jitter": jitter} for jitter in JITTERS])
-        if is_auto(self.depth):
-            rounds.append([{"depth": depth} for depth in self._depths(data)])
-        return rounds
+    def _variations(self, data: LabelledRows) -> dict[str, Sequence[float]]:
+        # The depth first, from shallow to deep: time doubles with each level.
+        every = {"depth": (self.depth, self._depths(data)), "penalty": (self.C, PENALTIES),
+                 "jitter": (self.jitter, JITTERS)}  # fmt: skip
+        return {name: values for name, (given, values) in every.items() if is_auto(given)}
 
     def _depths(self, data: LabelledRows) -> list[int]:
         n_leaves = data.X.shape[0] / ROWS_PER_LEAF

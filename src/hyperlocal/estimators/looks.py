@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn import get_config
@@ -18,6 +19,23 @@ from .neighborhood_base import NeighborhoodClassifier
 
 # What low_margin="auto" chooses from besides 0.
 LOW_MARGINS = (0.5, 1.0)
+# The most rows that a trial looks at again: enough to see a gain that is worth the time.
+MOST_TRIED = 400
+
+
+class LookTrial(NamedTuple):
+    """What a trial on held-out rows found; errors are sums of weights.
+
+    ``low`` counts the held-out rows of a low margin, and ``tried`` those of them that got a second
+    look: none, if the first look errs on so few that there is nothing to gain.
+    """
+
+    low_margin: float
+    held_out: int
+    low: int
+    tried: int
+    first_errors: float
+    second_errors: float
 
 
 def check_looks(first: Any, second: Any) -> None:
@@ -109,20 +127,46 @@ def looked_again(
     return scores
 
 
-def best_low_margin(
-    first_look: Any, second_look: NeighborhoodClassifier, test: LabelledRows
-) -> float:
-    """The margin that lowers the error on test rows most, less a standard error; 0 if none does."""
+def tried_margin(
+    first_look: Any,
+    second_look: Callable[[], NeighborhoodClassifier],
+    test: LabelledRows,
+    rng: np.random.Generator,
+) -> LookTrial:
+    """The margin that lowers the error on test rows most, less a standard error; 0 if none does.
+
+    The first look's own scores come first: a second look of the rows of a low margin can at best
+    correct the errors among them. If these are too few to be a gain beyond chance, no second look
+    is fitted. Otherwise it scores a sample of these rows.
+    """
     scores = as_columns(first_look.decision_function(test.X))
-
-    def costs(low_margin: float) -> np.ndarray:
-        predicted = predicted_codes(looked_again(scores, test.X, second_look, low_margin))
-        return test.sample_weight * (predicted != test.target)
-
-    best, most, alone = 0.0, 0.0, costs(0.0)
+    costs = test.sample_weight * (predicted_codes(scores) != test.target)
+    low = np.flatnonzero(candidate_classes(scores, max(LOW_MARGINS)).sum(axis=1) > 1)
+    n_low, n_held_out = len(low), len(scores)
+    if not gain_beyond_chance(costs[low]) > 0:
+        errors = float(costs[low].sum())
+        return LookTrial(0.0, n_held_out, n_low, 0, errors, errors)
+    low = np.sort(rng.permutation(low)[:MOST_TRIED])
+    alone, weights, X = costs[low], test.sample_weight[low], take_rows(test.X, low)
+    second = second_look()
+    best, most, fewest = 0.0, 0.0, float(alone.sum())
     for low_margin in LOW_MARGINS:
-        gains = alone - costs(low_margin)
-        gain = float(gains.sum()) - math.sqrt(float(gains @ gains))
+        again = predicted_codes(looked_again(scores[low], X, second, low_margin))
+        left = weights * (again != test.target[low])
+        gain = gain_beyond_chance(alone - left)
         if gain > most:
-            best, most = low_margin, gain
-    return best
+            best, most, fewest = low_margin, gain, float(left.sum())
+    return LookTrial(best, n_held_out, n_low, len(low), float(alone.sum()), fewest)
+
+
+def gain_beyond_chance(gains: np.ndarray) -> float:
+    """Sum of the gains of rows, less its standard error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.estimators.looks import gain_beyond_chance
+    >>> gain_beyond_chance(np.array([1.0, 1.0, 1.0, 0.0, -1.0]))
+    0.0
+    """
+    return float(gains.sum()) - math.sqrt(float(gains @ gains))

@@ -115,7 +115,7 @@ class NeighborhoodClassifier(LabelledFitting, LocalClassifier, BaseEstimator, Ex
         ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
             A score per class; the largest one's is predicted. With two classes, that of the second.
         """
-        return self._decisions(X)
+        return as_decisions(self._row_scores(X))
 
     @available_if(trains_at_queries)
     def decision_between(self, X: Any, candidates: Any) -> np.ndarray:
@@ -136,7 +136,7 @@ class NeighborhoodClassifier(LabelledFitting, LocalClassifier, BaseEstimator, Ex
         ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
             The scores, where a class that is no candidate counts as absent.
         """
-        return self._decisions(X, np.ascontiguousarray(candidates, dtype=bool))
+        return as_decisions(self._row_scores(X, np.ascontiguousarray(candidates, dtype=bool)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -232,7 +232,7 @@ class NeighborhoodClassifier(LabelledFitting, LocalClassifier, BaseEstimator, Ex
         check_is_fitted(self, "model_")
         return stored_as(check_rows(self, X, reset=False), *self._storage)
 
-    def _decisions(self, X: Any, *values_of_rows: np.ndarray) -> np.ndarray:
+    def _row_scores(self, X: Any, *values_of_rows: np.ndarray) -> np.ndarray:
         """Scores by the model, which takes queries and, possibly, values of each."""
         X = self._checked_rows(X)
         with Workers(self.n_jobs) as workers:
@@ -243,4 +243,4 @@ class NeighborhoodClassifier(LabelledFitting, LocalClassifier, BaseEstimator, Ex
 
             scores, n_unsolved = scores_in_blocks(score, X.shape[0])
         warn_if_unsolved(n_unsolved, self.model_.options)
-        return as_decisions(scores)
+        return scores

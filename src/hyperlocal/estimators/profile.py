@@ -1,4 +1,4 @@
-"""ProfileSVC (PSVM): an independent SVM per cluster, on clusters that keep all classes inside."""
+"""ProfileSVC (PSVM): an independent SVM per cluster, on clusters with rows of all classes."""
 
 from __future__ import annotations
 

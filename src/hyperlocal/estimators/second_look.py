@@ -21,7 +21,7 @@ from ..data.splits import split_held_out
 from ..model.contributions import Contributions, Paths
 from ..model.explaining import ExplainedRows, input_names
 from ..model.explanation import LocalRows
-from ..model.multiclass import as_columns, as_decisions, candidate_classes
+from ..model.multiclass import as_columns, candidate_classes
 from ..runtime.progress import EpochMonitor
 from ..runtime.stamp import stamped
 from ..runtime.threads import Workers
@@ -29,7 +29,7 @@ from .base import LabelledFitting, LocalClassifier, check_common
 from .explained import ExplainMixin
 from .explained_looks import look_paths, look_rows
 from .locally_linear import LocallyLinearSVC
-from .looks import best_low_margin, check_looks, check_scores, fit_look, looked_again
+from .looks import LookTrial, check_looks, check_scores, fit_look, looked_again, tried_margin
 from .neighborhood import NeighborhoodSVC
 
 # What low_margin="auto" is for too few rows to choose by.
@@ -61,6 +61,8 @@ class SecondLookSVC(LabelledFitting, LocalClassifier, BaseEstimator, ExplainMixi
         ``s``.) With 0 no row does. "auto" is 0.5 or 1 if that lowers the error by more than a
         standard error on a fourth of the training rows, held out from a trial fit, else 0; it is
         0.5 below 40 rows. It is the default, because scores of a first look may have any scale.
+        The trial repeats what the first look chose, not the choice, and looks again at no more
+        than 400 rows: at none, if the first look errs on too few of them.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes; they multiply the weights of the class's rows in both looks.
     n_jobs : int or None, default=None
@@ -74,9 +76,13 @@ class SecondLookSVC(LabelledFitting, LocalClassifier, BaseEstimator, ExplainMixi
     Attributes
     ----------
     first_look_, second_look_ : classifier
-        The fitted looks; their classes are indices into ``classes_``.
+        The fitted looks; their classes are indices into ``classes_``. ``second_look_`` is None if
+        no row gets one; the model then stores no training rows.
     low_margin_ : float
         The margin in use.
+    trial_ : LookTrial or None
+        What the choice of ``low_margin="auto"`` was made by: held-out rows, how many of them are
+        ``low``, how many were ``tried``, and the ``first_errors`` and ``second_errors`` on these.
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
@@ -114,28 +120,22 @@ class SecondLookSVC(LabelledFitting, LocalClassifier, BaseEstimator, ExplainMixi
             first = self._fitted(data, is_weighted, 0)
             check_scores(first, data)
             monitor(1)
-            low_margin = self._choose_low_margin(data, is_weighted, rng)
-            second = self._fitted(data, is_weighted, 1)
+            trial = self._trial(data, is_weighted, first, rng)
+            low_margin = self._low_margin(trial)
+            second: Any = self._fitted(data, is_weighted, 1) if low_margin > 0 else None
             monitor(2, low_margin=low_margin)
         self._storage = data.X.dtype.name, sp.issparse(data.X)
-        self.first_look_, self.second_look_, self.low_margin_ = first, second, low_margin
+        self.first_look_, self.second_look_ = first, second
+        self.low_margin_, self.trial_ = low_margin, trial
         self.classes_: np.ndarray = data.classes
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Score rows by the first look, or by the second where the margin is low.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
-            A score per class; the largest one's is predicted. With two classes, that of the second.
-        """
+    def _row_scores(self, X: Any) -> np.ndarray:
+        """Scores by the first look, or by the second where the margin is low."""
         X = self._checked_rows(X)
         scores = as_columns(self.first_look_.decision_function(X))
-        return as_decisions(looked_again(scores, X, self.second_look_, self.low_margin_))
+        if self.second_look_ is None:
+            return scores
+        return looked_again(scores, X, self.second_look_, self.low_margin_)
 
     def local_rows(self, X: Any) -> Iterator[LocalRows]:
         """The linear model at each row, of the look that scores it.
@@ -202,16 +202,24 @@ class SecondLookSVC(LabelledFitting, LocalClassifier, BaseEstimator, ExplainMixi
             changes["n_jobs"] = self.n_jobs
         return fit_look(look, data, is_weighted, self.random_state, **changes)
 
-    def _choose_low_margin(
-        self, data: LabelledRows, is_weighted: bool, rng: np.random.Generator
-    ) -> float:
+    def _low_margin(self, trial: LookTrial | None) -> float:
         if not isinstance(self.low_margin, str):
             return float(self.low_margin)
-        parts = split_held_out(data, rng)
+        return USUAL_LOW_MARGIN if trial is None else trial.low_margin
+
+    def _trial(
+        self, data: LabelledRows, is_weighted: bool, first: Any, rng: np.random.Generator
+    ) -> LookTrial | None:
+        """Both looks on a part of the rows; None if ``low_margin`` is given, or rows are few."""
+        parts = split_held_out(data, rng) if isinstance(self.low_margin, str) else None
         if parts is None:
-            return USUAL_LOW_MARGIN
+            return None
         train, test = parts
+        chosen = getattr(first, "chosen_", {})  # what the first look chose is not chosen again
+
+        def fitted(number: int, **changes: Any) -> Any:
+            return self._fitted(train, is_weighted, number, verbose=False, **changes)
+
         with warnings.catch_warnings():  # what there is to warn of, the fit to all rows warns of
             warnings.simplefilter("ignore")
-            first, second = (self._fitted(train, is_weighted, i, verbose=False) for i in (0, 1))
-            return best_low_margin(first, second, test)
+            return tried_margin(fitted(0, **chosen), lambda: fitted(1), test, rng)

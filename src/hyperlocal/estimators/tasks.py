@@ -1,4 +1,4 @@
-"""What of a chain depends on the kind of ``y``: classes or values.
+"""The parts of a chain that depend on the kind of ``y``: classes or values.
 
 The chain is the same for both. A task checks ``y`` with the rows, names the loss, and turns the
 weights that a solver found into the model of an estimator, and back for a warm start.
@@ -6,7 +6,8 @@ weights that a solver found into the model of an estimator, and back for a warm 
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -23,7 +24,7 @@ from ..model.target_scale import TargetScale
 Target = np.ndarray | TargetScale
 
 
-class Task(Protocol):
+class Task(ABC):
     """A kind of ``y``; parameters and the last fit are read from the estimator."""
 
     def rows(
@@ -39,18 +40,38 @@ class Task(Protocol):
         """Checked rows, ready for the chain, and what is kept of ``y``.
 
         The first rows set the number and the names of features. Later ones need what is ``known``
-        of ``y``, if the estimator has a model. Equal rows become one, unless ``merge`` is false.
+        of ``y``, if the estimator has a model: all classes, of which a batch may have some, or the
+        scale of earlier batches. Equal rows become one, unless ``merge`` is false.
         """
+        first = known is None or not hasattr(estimator, "model_")
+        data = self._checked(estimator, (X, y, sample_weight), known, first)
+        if first and not scales_itself(estimator):
+            warn_about_scales(data.X)
+        return self._with_target(merge_equal_rows(data) if merge else data, known)
 
+    @abstractmethod
+    def _checked(
+        self, estimator: BaseEstimator, given: tuple[Any, Any, Any], known: Any, first: bool
+    ) -> LabelledRows:
+        """Checked rows, ``y`` and weights."""
+
+    @abstractmethod
+    def _with_target(self, data: LabelledRows, known: Any) -> tuple[LabelledRows, Target]:
+        """The rows for training, and what is kept of their ``y``."""
+
+    @abstractmethod
     def loss(self, estimator: BaseEstimator) -> dict[str, Any]:
         """The arguments of :class:`Training` that say which loss it is."""
 
+    @abstractmethod
     def is_unchanged(self, estimator: BaseEstimator, target: Target) -> bool:
         """Whether the last fit had the same classes, or the same number of columns."""
 
+    @abstractmethod
     def start_weights(self, estimator: BaseEstimator, problem: Problem) -> np.ndarray:
         """The weights of the last fit, as the solver takes them."""
 
+    @abstractmethod
     def keep(
         self, estimator: BaseEstimator, chain: LocalModel, weights: np.ndarray, target: Target
     ) -> None:
@@ -62,27 +83,16 @@ def scales_itself(estimator: BaseEstimator) -> bool:
     return getattr(estimator, "scale", None) is not None
 
 
-class Classification:
+class Classification(Task):
     """The task of class labels."""
 
-    def rows(
-        self,
-        estimator: BaseEstimator,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        known: Any = None,
-        *,
-        merge: bool = True,
-    ) -> tuple[LabelledRows, Target]:
-        """Rows and their classes; ``known`` are all classes, of which a batch may have some."""
-        first = known is None or not hasattr(estimator, "model_")
-        data = check_labelled_rows(
-            estimator, X, y, sample_weight, estimator.class_weight, classes=known, reset=first
-        )
-        if first and not scales_itself(estimator):
-            warn_about_scales(data.X)
-        data = merge_equal_rows(data) if merge else data
+    def _checked(
+        self, estimator: BaseEstimator, given: tuple[Any, Any, Any], known: Any, first: bool
+    ) -> LabelledRows:
+        weights = estimator.class_weight
+        return check_labelled_rows(estimator, *given, weights, classes=known, reset=first)
+
+    def _with_target(self, data: LabelledRows, known: Any) -> tuple[LabelledRows, Target]:
         return data, data.classes
 
     def loss(self, estimator: BaseEstimator) -> dict[str, Any]:
@@ -106,26 +116,16 @@ class Classification:
         estimator.classes_ = target
 
 
-class Regression:
+class Regression(Task):
     """The task of values, which are centered and scaled while a model is trained."""
 
-    def rows(
-        self,
-        estimator: BaseEstimator,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        known: Any = None,
-        *,
-        merge: bool = True,
-    ) -> tuple[LabelledRows, Target]:
-        """Rows with scaled values; a ``known`` scale is that of earlier batches."""
-        first = known is None
-        data = check_valued_rows(estimator, X, y, sample_weight, multi_output=True, reset=first)
-        if first and not scales_itself(estimator):
-            warn_about_scales(data.X)
-        data = merge_equal_rows(data) if merge else data
-        scale = TargetScale.of(data) if first else known
+    def _checked(
+        self, estimator: BaseEstimator, given: tuple[Any, Any, Any], known: Any, first: bool
+    ) -> LabelledRows:
+        return check_valued_rows(estimator, *given, multi_output=True, reset=first)
+
+    def _with_target(self, data: LabelledRows, known: Any) -> tuple[LabelledRows, Target]:
+        scale = TargetScale.of(data) if known is None else known
         return scale.scaled(data), scale
 
     def loss(self, estimator: BaseEstimator) -> dict[str, Any]:

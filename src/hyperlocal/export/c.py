@@ -1,7 +1,7 @@
 """Models as one C99 header: constants, and functions that classify and explain one row.
 
-The formulas are in ``steps.h``; here the plain steps of a model become calls of them. A new step is
-a function in ``steps.h`` and one below that calls it.
+The formulas are in ``steps.h`` and ``models.h``; here the plain steps of a model become calls of
+them. A new step is a function there and one below that calls it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .paths import plain_paths
 from .plain import PlainModel, plain_model
 
 DTYPES = ("float32", "int8")
-STEPS = Path(__file__).with_name("steps.h")
+FORMULAS = [Path(__file__).with_name(name) for name in ("steps.h", "models.h")]
 
 
 def to_c(
@@ -92,7 +92,7 @@ def _parts(source: Source, plain: PlainModel, scores: Buffer, paths: list[str]) 
         f"#define HL_N_FEATURES {plain.n_features_in}\n#define HL_N_SCORES {scores.width}",
         *([] if not len(plain.classes) else [_classes(plain.labels)]),
         f"typedef {kind} hl_number;",
-        STEPS.read_text(encoding="utf-8").rstrip(),
+        *(path.read_text(encoding="utf-8").rstrip() for path in FORMULAS),
         "/* ---- the model ---- */",
         *source.constants,
         _score_function(source, scores),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,8 +30,69 @@ def import_onnx() -> Any:
     return onnx
 
 
+@dataclass(frozen=True)
+class Value:
+    """A tensor of a graph. Arithmetic adds nodes; what is no value becomes a constant."""
+
+    graph: Graph = field(repr=False)
+    name: str
+
+    __array_ufunc__ = None  # arrays on the left leave arithmetic to the value
+
+    def __add__(self, other: Any) -> Value:
+        return self.graph.op("Add", self, other)
+
+    def __sub__(self, other: Any) -> Value:
+        return self.graph.op("Sub", self, other)
+
+    def __rsub__(self, other: Any) -> Value:
+        return self.graph.op("Sub", other, self)
+
+    def __mul__(self, other: Any) -> Value:
+        return self.graph.op("Mul", self, other)
+
+    def __truediv__(self, other: Any) -> Value:
+        return self.graph.op("Div", self, other)
+
+    def __rtruediv__(self, other: Any) -> Value:
+        return self.graph.op("Div", other, self)
+
+    def __pow__(self, other: Any) -> Value:
+        return self.graph.op("Pow", self, other)
+
+    def __matmul__(self, other: Any) -> Value:
+        return self.graph.op("MatMul", self, other)
+
+    def __neg__(self) -> Value:
+        return self.graph.op("Neg", self)
+
+    def __gt__(self, other: Any) -> Value:
+        return self.graph.op("Greater", self, other)
+
+    def sum(self, axis: int, keepdims: int = 1) -> Value:
+        """Sums along an axis."""
+        return self.graph.op("ReduceSum", self, self.graph.integers(axis), keepdims=keepdims)
+
+    def with_axis(self, axis: int) -> Value:
+        """With a new axis of size one."""
+        return self.graph.op("Unsqueeze", self, self.graph.integers(axis))
+
+    def without_axis(self, axis: int, name: str = "") -> Value:
+        """Without an axis of size one."""
+        return self.graph.op("Squeeze", self, self.graph.integers(axis), name=name)
+
+    def take(self, places: Any, axis: int = 1) -> Value:
+        """Some columns, or some places of another axis."""
+        places = self.graph.constant(np.asarray(places, np.int64))
+        return self.graph.op("Gather", self, places, axis=axis)
+
+    def reshaped(self, *shape: int) -> Value:
+        """With another shape."""
+        return self.graph.op("Reshape", self, self.graph.integers(*shape))
+
+
 class Graph:
-    """Collects nodes and constants; a value is known by its name."""
+    """Collects nodes and constants."""
 
     def __init__(self, dtype: np.dtype, opset: int = OPSET):
         check_number("target_opset", opset, integer=True, above=OLDEST_OPSET, inclusive=True)
@@ -45,11 +108,11 @@ class Graph:
 
     # ---- values --------------------------------------------------------------------------------
 
-    def number(self, value: Any) -> str:
+    def number(self, value: Any) -> Value:
         """A constant in the graph's precision."""
         return self.constant(np.asarray(value, self.dtype))
 
-    def constant(self, array: Any) -> str:
+    def constant(self, array: Any) -> Value:
         """A constant as it is; equal ones are stored once."""
         array = np.asarray(array)
         content = tuple(array.ravel()) if array.dtype.hasobject else array.tobytes()
@@ -58,57 +121,57 @@ class Graph:
             self._names[key] = f"constant_{len(self._names)}"
             constant = import_onnx().numpy_helper.from_array(array, self._names[key])
             self.constants.append(constant)
-        return self._names[key]
+        return Value(self, self._names[key])
 
-    def integers(self, *values: int) -> str:
+    def integers(self, *values: int) -> Value:
         """A constant vector of integers: axes, shapes."""
         return self.constant(np.array(values, np.int64))
 
     # ---- operations ----------------------------------------------------------------------------
 
-    def op(self, kind: str, *inputs: str, outputs: Any = 1, name: str = "", **options: Any) -> Any:
-        """Add a node; returns the name of its output, or the names of several."""
-        names = [name or f"{kind.lower()}_{len(self.nodes)}_{i}" for i in range(outputs)]
-        make_node = import_onnx().helper.make_node
-        self.nodes.append(make_node(kind, list(inputs), names, name=names[0], **options))
-        return names[0] if outputs == 1 else names
+    def op(self, kind: str, *inputs: Any, name: str = "", **options: Any) -> Value:
+        """Add a node; returns its output. Inputs that are no values become constants."""
+        return self._added(kind, inputs, [name or f"{kind.lower()}_{len(self.nodes)}"], options)[0]
 
-    def cast(self, value: str) -> str:
+    def top(self, value: Value, k: int, axis: int, *, largest: bool) -> list[Value]:
+        """The ``k`` largest or smallest along an axis, in order, and their places."""
+        names = [f"{kind}_{len(self.nodes)}" for kind in ("top", "places")]
+        options = {"axis": axis, "largest": int(largest), "sorted": 1}
+        return self._added("TopK", (value, self.integers(k)), names, options)
+
+    def _added(
+        self, kind: str, inputs: Sequence[Any], names: list[str], options: dict[str, Any]
+    ) -> list[Value]:
+        taken = [one if isinstance(one, Value) else self.number(one) for one in inputs]
+        make_node = import_onnx().helper.make_node
+        node = make_node(kind, [one.name for one in taken], names, name=names[0], **options)
+        self.nodes.append(node)
+        return [Value(self, name) for name in names]
+
+    def cast(self, value: Value) -> Value:
         """A value in the graph's precision."""
         return self.op("Cast", value, to=import_onnx().helper.np_dtype_to_tensor_dtype(self.dtype))
 
-    def sum(self, value: str, axis: int, keepdims: int = 1) -> str:
-        """Sums along an axis."""
-        return self.op("ReduceSum", value, self.integers(axis), keepdims=keepdims)
-
-    def reduce(self, kind: str, value: str, axis: int) -> str:
+    def reduce(self, kind: str, value: Value, axis: int) -> Value:
         """Another reduction along an axis, which stays."""
         if self.opset >= REDUCTIONS_TAKE_INPUTS:
             return self.op(kind, value, self.integers(axis), keepdims=1)
         return self.op(kind, value, axes=[axis], keepdims=1)
 
-    def squares(self, rows: str) -> str:
-        """Squared lengths of rows, as a column."""
-        return self.sum(self.op("Mul", rows, rows), 1)
+    def tiny(self) -> Value:
+        """The smallest normal number."""
+        return self.number(np.finfo(self.dtype).tiny)
 
-    def columns(self, rows: str, columns: Any) -> str:
-        """Some columns of rows."""
-        return self.op("Gather", rows, self.constant(np.asarray(columns, np.int64)), axis=1)
-
-    def affine(self, rows: str, matrix: np.ndarray, shift: np.ndarray) -> str:
-        """``rows @ matrix + shift``."""
-        return self.op("Add", self.op("MatMul", rows, self.number(matrix)), self.number(shift))
-
-    def ranks(self, rows: str, points: np.ndarray) -> tuple[str, str]:
+    def ranks(self, rows: Value, points: np.ndarray) -> tuple[Value, Value]:
         """Squared distances from rows to points, less ``‖x‖²``, and that."""
         # About the points' mean, digits are kept when the data lie far from the origin.
         origin = points.mean(axis=0, dtype=np.float64)
         centered = points - origin
-        about = self.op("Sub", rows, self.number(origin))
-        ranks = self.affine(about, -2 * centered.T, (centered**2).sum(axis=1))
-        return ranks, self.squares(about)
+        about = rows - origin
+        ranks = about @ (-2 * centered.T) + (centered**2).sum(axis=1)
+        return ranks, (about * about).sum(1)
 
-    def sklearn(self, steps: list[Any], n_features: int, rows: str) -> str:
+    def sklearn(self, steps: list[Any], n_features: int, rows: Value) -> Value:
         """The output of scikit-learn transformers, converted by skl2onnx."""
         try:
             from skl2onnx import convert_sklearn
@@ -123,7 +186,7 @@ class Graph:
         try:
             converted = convert_sklearn(
                 make_pipeline(*map(by_number, steps)),
-                initial_types=[(single, FloatTensorType([None, n_features]))],
+                initial_types=[(single.name, FloatTensorType([None, n_features]))],
                 target_opset={"": self.opset, "ai.onnx.ml": MACHINE_LEARNING_OPSET},
             )
         except Exception as error:  # of many kinds, in its converters
@@ -137,7 +200,7 @@ class Graph:
         self.nodes += converted.graph.node
         self.constants += converted.graph.initializer
         self.domains |= {entry.domain: entry.version for entry in converted.opset_import}
-        return self.cast(converted.graph.output[0].name)
+        return self.cast(Value(self, converted.graph.output[0].name))
 
     # ---- the finished model --------------------------------------------------------------------
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ..maps.plain import NotPlain, Step, plain_steps
+from ..model.through import fitted_parts
 
-__all__ = ["NotPlain", "PlainModel", "Step", "fitted_parts", "n_foreign_steps", "plain_model"]
+__all__ = ["NotPlain", "PlainModel", "Step", "n_foreign_steps", "plain_model"]
 
 
 @dataclass(frozen=True)
@@ -102,19 +102,6 @@ def _link(last: Any) -> str | None:
     if not hasattr(last, "predict_proba"):
         return None
     return "multinomial" if last.get_params().get("multi_class") == "multinomial" else "ovr"
-
-
-def fitted_parts(estimator: Any) -> tuple[list[Any], Any]:
-    """The transformers that rows pass, and the classifier, of pipelines and searches."""
-    steps: list[Any] = []
-    while True:
-        if hasattr(estimator, "best_estimator_"):
-            estimator = estimator.best_estimator_
-        elif isinstance(estimator, Pipeline):
-            steps += [step for _, step in estimator.steps[:-1]]
-            estimator = estimator[-1]
-        else:
-            return steps, estimator
 
 
 def n_foreign_steps(steps: list[Any]) -> int:

@@ -51,14 +51,14 @@ from ..solvers.pegasos import PegasosState
 from ..solvers.sgd import SgdState
 from ..solvers.small_svms import LocalSvms, SvmOptions
 
-_SHELVES = (hyperlocal, papers, linear, preprocessing)
+_MODULES = (hyperlocal, papers, linear, preprocessing)
 
 #: All public estimators and transformers, by name.
 PUBLIC_ESTIMATORS: dict[str, type] = {
     name: kind
-    for shelf in _SHELVES
-    for name in shelf.__all__
-    if isinstance(kind := getattr(shelf, name), type)
+    for module in _MODULES
+    for name in module.__all__
+    if isinstance(kind := getattr(module, name), type)
 }
 _PARTS = [
     AdditiveKernelMap, AnchorEpoch, Background, Bias, BiasOnlyMap, BoundTerms, CachedSvms,

@@ -1,4 +1,4 @@
-"""MagKmeans: clusters that keep all classes inside (Cheng, Tan and Jin 2007).
+"""MagKmeans: clusters that contain rows of all classes (Cheng, Tan and Jin 2007).
 
     min_{Z, v} Σ_ij s_i Z_ij ‖x_i − v_j‖² + R Σ_jc |Σ_i s_i Z_ij Y_ic|,   Σ_j Z_ij = 1
 

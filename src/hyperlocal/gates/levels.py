@@ -124,7 +124,7 @@ class LevelsGate(Gate):
     def encode(self, X: Any, workers: Workers, n_reserves: int = 0) -> Codes:
         """Codes of the rows of ``X`` on the anchors of all levels."""
         if n_reserves:
-            raise ValueError("levels of anchors have no reserves; give one number of anchors.")
+            raise ValueError("n_reserves must be 0 for levels of anchors.")
         share = X.dtype.type(len(self.sizes) ** -0.5)
         first, parts = 0, []
         for level in self.levels:

@@ -11,6 +11,19 @@ from .. import _core
 from ..data.rows import core_rows
 
 ROUTE, GATE, FIRST_COLUMN = range(3)  # the vectors of a node, as the compiled core stores them
+STRIDE = 8  # they are padded with zeros to a multiple of this
+
+
+def padded(width: int) -> int:
+    """The next multiple of the stride.
+
+    Examples
+    --------
+    >>> from hyperlocal.gates.tree import padded
+    >>> padded(8), padded(9)
+    (8, 16)
+    """
+    return -(-width // STRIDE) * STRIDE
 
 
 @dataclass(frozen=True)

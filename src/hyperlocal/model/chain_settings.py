@@ -1,4 +1,4 @@
-"""How gate and map are made from training rows."""
+"""The settings of gate and map, and how both are fitted to training rows."""
 
 from __future__ import annotations
 

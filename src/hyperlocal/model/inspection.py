@@ -208,9 +208,7 @@ def _mean_curvature(model: LocalModel, X: Any, inner: np.ndarray) -> np.ndarray:
     with Workers(1) as workers:
         for begin, end in row_blocks(len(rows), ROWS_PER_BLOCK):
             lifted = model.lift(rows[begin:end], workers)
-            gate = np.zeros((end - begin, model.n_anchors))
-            np.put_along_axis(gate, lifted.anchors.astype(np.intp), lifted.gate, axis=1)
-            bent = np.tensordot(gate, curvature, axes=1)
+            bent = np.tensordot(lifted.gate_matrix(), curvature, axes=1)
             total += np.abs(to_paired @ bent @ to_paired.T).mean(axis=1).sum(axis=0)
     return total / len(rows)
 

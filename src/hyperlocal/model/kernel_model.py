@@ -1,4 +1,4 @@
-"""Kernel SVMs that a gate keeps apart: what prediction needs of them."""
+"""Kernel SVMs with a gate, one per cluster: what prediction needs of them."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from .. import _core
 from ..data.checks import check_values
 from ..maps.base import FeatureMap
+from ..maps.linear import InputMap
 from ..maps.plain import Step
 from ..runtime.threads import Workers, row_blocks
 from .explanation import LocalRows
@@ -39,6 +40,13 @@ class LatentModel:
     stored: np.ndarray
     n_anchors: int
     exponent: float
+
+    def pulled_back(self, before: InputMap) -> LatentModel:
+        """The same scores from rows that are not yet mapped by ``before``, which has a center."""
+        coef = before.pull_back(np.moveaxis(self.stored[:-1], 0, -1))
+        intercept = self.stored[-1] - coef @ before.center
+        stored = np.concatenate([np.moveaxis(coef, -1, 0), intercept[None]])
+        return replace(self, stored=np.ascontiguousarray(stored, dtype=self.stored.dtype))
 
     @property
     def n_columns(self) -> int:

@@ -93,6 +93,12 @@ class LiftedRows:
         """Blocks of weights: one per anchor, and one for the global intercept."""
         return self.n_anchors + (self.offset != 0)
 
+    def gate_matrix(self) -> np.ndarray:
+        """The gate written out, ``(n_rows, n_anchors)``, in double precision."""
+        matrix = np.zeros((self.n_rows, self.n_anchors))
+        np.put_along_axis(matrix, self.anchors.astype(np.intp), self.gate, axis=1)
+        return matrix
+
     @property
     def row_norms(self) -> np.ndarray:
         """``‖[φ, B]‖²``, one number per row."""

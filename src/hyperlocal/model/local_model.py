@@ -211,8 +211,7 @@ class LocalModel:
     def products(self, X: Any, codes: Codes, workers: Workers) -> np.ndarray:
         """Inner products of all pairs of lifted rows, in double precision."""
         lifted = self.lift(X, workers, codes)
-        gate = np.zeros((lifted.n_rows, lifted.n_anchors))
-        np.put_along_axis(gate, lifted.anchors, lifted.gate, axis=1)
+        gate = lifted.gate_matrix()
         features = self.feature_map.products(X) + lifted.bias**2
         return (gate @ gate.T) * features + lifted.offset**2
 

@@ -12,8 +12,9 @@ import scipy.sparse as sp
 from .. import _core
 from ..data.checks import check_values
 from ..data.rows import core_rows
-from ..gates.tree import FIRST_COLUMN, GATE, ROUTE, Tree, encode
+from ..gates.tree import FIRST_COLUMN, GATE, ROUTE, Tree, encode, padded
 from ..maps.base import FeatureMap
+from ..maps.linear import InputMap
 from ..maps.plain import Step
 from ..runtime.threads import Workers, row_blocks
 from .explanation import LocalRows
@@ -38,6 +39,15 @@ class TreeModel:
 
     nodes: np.ndarray
     n_features_in: int
+
+    def pulled_back(self, before: InputMap) -> TreeModel:
+        """The same scores from rows that are not yet mapped by ``before``, which has a center."""
+        coef = before.pull_back(self.nodes[..., : self.n_features_in])
+        n_features = coef.shape[-1]
+        nodes = np.zeros((*coef.shape[:-1], padded(n_features + 1)), coef.dtype)
+        nodes[..., :n_features] = coef
+        nodes[..., n_features] = self.nodes[..., self.n_features_in] - coef @ before.center
+        return TreeModel(nodes, n_features)
 
     @property
     def depth(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -41,7 +42,7 @@ class Search(Protocol):
         ...
 
 
-class SavedAsRows:
+class SavedAsRows(ABC):
     """A search of which only the rows are saved; the rest is prepared again when it is loaded.
 
     So files stay small and hold no types of other libraries.
@@ -51,8 +52,9 @@ class SavedAsRows:
         self.X = X
         self._prepare(workers or Workers(1))
 
+    @abstractmethod
     def _prepare(self, workers: Workers) -> None:
-        raise NotImplementedError
+        """Make from ``X`` what searches use."""
 
     def __getstate__(self) -> dict[str, Any]:
         return {"X": self.X}

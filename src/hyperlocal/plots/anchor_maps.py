@@ -209,7 +209,7 @@ class WeightMapDisplay(_MapDisplay):
         scored = model.classes_[-weights.shape[1] :]
         position = np.flatnonzero(scored == (scored[-1] if label is None else label))
         if not len(position):
-            raise ValueError(f"no weights for {label!r}; there are for {scored.tolist()}.")
+            raise ValueError(f"no weights for {label!r}; there are weights for {scored.tolist()}.")
         values = weights[:n_shown, position[0]]
         titles = [f"{number}" for number in range(len(values))]
         names = _feature_names(model, values.shape[1]) if steps is None else _names_after(steps)

@@ -90,7 +90,7 @@ class TreeRegionsDisplay:
         check_is_fitted(estimator)
         rows, classes = plane_rows(X), estimator.classes_
         if label is not None and label not in classes:
-            raise ValueError(f"label={label!r} is none of the classes {classes.tolist()}.")
+            raise ValueError(f"label={label!r} is not among the classes {classes.tolist()}.")
         column = 0 if label is None else int(np.flatnonzero(classes == label)[0])
         across, up, points = plane_grid(rows, n_points, margin=0.08)
         tree = estimator.tree_[column] if isinstance(estimator.tree_, list) else estimator.tree_

@@ -34,6 +34,16 @@ class Monitor(Protocol):
         """Take the number of the epoch, from 1, and its facts; return whether to stop."""
 
 
+def callback_context(estimator: Any, max_epochs: int) -> Any:
+    """The context in which scikit-learn calls callbacks; None for estimators without them.
+
+    Its method begins with an underscore, but scikit-learn documents it for authors of estimators,
+    and there is no other.
+    """
+    begin = getattr(estimator, "_init_callback_context", None)
+    return None if begin is None else begin(max_subtasks=max_epochs)
+
+
 class EpochMonitor:
     """Writes progress lines and calls the estimator's callbacks; to be used as a context manager.
 
@@ -69,9 +79,8 @@ class EpochMonitor:
         self._stream = stream
         self._start = time.perf_counter()
         self._last_line = -float("inf")
-        self._context = None
-        if hasattr(estimator, "_init_callback_context"):
-            self._context = estimator._init_callback_context(max_subtasks=max_epochs)
+        self._context = callback_context(estimator, max_epochs)
+        if self._context is not None:
             self._context.call_on_fit_task_begin(estimator=estimator)
 
     def __enter__(self) -> EpochMonitor:

@@ -25,8 +25,8 @@ from ..model.residuals import RegressionLoss
 from ..runtime.threads import Workers
 from ..solvers.training import Training
 from .trials import (
-    ERRORS_TO_LEAVE_LINEAR,
     MOST_EPOCHS,
+    STANDARD_ERRORS_OVER_LINEAR,
     Choice,
     Path,
     PathSolver,
@@ -49,11 +49,11 @@ MOST_ROWS = 20_000
 N_SIMPLE = 2
 # A richer candidate must be better by so many standard errors of the difference; by more where it
 # would replace the linear model.
-ERRORS_TO_GAIN = 1.0
-# Richer candidates are not tried after so many in a row that are not better; one is given up at its
-# first C if it is worse by so many standard errors.
-MOST_IN_VAIN = 2
-N_ERRORS_TO_GIVE_UP = 2.0
+STANDARD_ERRORS_TO_GAIN = 1.0
+# Richer candidates are not tried after so many in a row that are not better; no other C is tried
+# with a candidate whose first is worse by so many standard errors.
+MOST_WITHOUT_GAIN = 2
+STANDARD_ERRORS_TO_SKIP = 2.0
 # Values of little noise need a larger C. Validated within training rows: 200 leave 2 to 55 % less
 # variance of three smooth functions unexplained than 50, and change R² of four real sets by -0.001
 # to +0.005, in 1 to 5 times the time; 400 take up to twice as long for at most 0.002 of R².
@@ -63,8 +63,10 @@ MOST_EPOCHS_OF_REGRESSION = 200
 def candidates_of(settings: ChainSettings, normalize_linear: bool = False) -> list[ChainSettings]:
     """What to choose among, from simple to rich; settings that are not automatic stay.
 
-    The linear model has features in their units, without relevance. Its rows are normalized if
-    ``normalize_linear``; as they are, it is what any linear classifier fits.
+    The linear model has features in their units: a relevance that was given is for the others. (A
+    caller that has learned scales of features, and chooses again, sets them for all candidates.)
+    Its rows are normalized if ``normalize_linear``; as they are, it is what any linear classifier
+    fits.
     """
     is_automatic = all(
         isinstance(value, str) and value == default
@@ -145,7 +147,7 @@ def choose(
     )
     tried: list[_Trials] = []
     best: _Trials | None = None
-    n_in_vain = 0
+    n_without_gain = 0
     for number, settings in enumerate(candidates):
         trials = _Trials(settings, paths_of(settings, solver, data, folds, seed, workers))
         if best is None or number < N_SIMPLE:
@@ -153,12 +155,12 @@ def choose(
         else:
             trials.climb(tried[-1].C, best, costs[0], costs[-1])
         tried.append(trials)
-        n_errors = ERRORS_TO_LEAVE_LINEAR if best is tried[0] else ERRORS_TO_GAIN
+        n_errors = STANDARD_ERRORS_OVER_LINEAR if best is tried[0] else STANDARD_ERRORS_TO_GAIN
         if best is None or trials.is_better_than(best, n_errors):
-            best, n_in_vain = trials, 0
+            best, n_without_gain = trials, 0
         else:
-            n_in_vain += 1
-        if n_in_vain == MOST_IN_VAIN:
+            n_without_gain += 1
+        if n_without_gain == MOST_WITHOUT_GAIN:
             break
     assert best is not None
     richer = None
@@ -224,7 +226,7 @@ class _Trials:
             _, is_easy = self.at(C)
         if not self.is_solved:
             return
-        if to_beat.is_solved and is_less(to_beat.values, self.values, N_ERRORS_TO_GIVE_UP):
+        if to_beat.is_solved and is_less(to_beat.values, self.values, STANDARD_ERRORS_TO_SKIP):
             return
         is_better = True
         while is_better and is_easy and most > self.C:

@@ -26,7 +26,7 @@ from ..model.residuals import RegressionLoss
 from ..runtime.threads import Workers
 from ..solvers.training import Training
 from .trials import (
-    ERRORS_TO_LEAVE_LINEAR,
+    STANDARD_ERRORS_OVER_LINEAR,
     Choice,
     Path,
     PathSolver,
@@ -47,13 +47,13 @@ MOST_ROUNDS = 4
 # Of more rows a sample is used: scales are few numbers.
 MOST_ROWS = 5_000
 # Scales must be better than none by more than the standard error of the difference.
-ERRORS_TO_GAIN = 1.0
+STANDARD_ERRORS_TO_GAIN = 1.0
 # Rows whose gradients are taken: the mean over so many varies by some percent.
 ROWS_FOR_GRADIENTS = 500
 # A matrix of more features has more numbers than some thousand rows determine.
 MOST_FEATURES_TO_MIX = 64
 
-# Scales of more features take long, and are more numbers than most data can tell.
+# Scales of more features take long, and are more numbers than most data determine.
 MOST_FEATURES_TO_SCALE = 1_000
 
 # C of these models where none is given: held-out rows compare models of the same C.
@@ -172,11 +172,11 @@ def learn_relevance(
     if not rounds:
         return Relevance(None, None, 0, power, values)
     (kind, n_rounds), best = min(rounds.items(), key=lambda item: item[1].mean)
-    to_beat = [] if always else [(none, ERRORS_TO_GAIN)]
+    to_beat = [] if always else [(none, STANDARD_ERRORS_TO_GAIN)]
     if rival is not None:
         settings = replace(rival.settings, before=None)
         linear = replace(run, settings=settings, training=replace(training, C=rival.C))
-        to_beat.append((linear.first(folds), ERRORS_TO_LEAVE_LINEAR))
+        to_beat.append((linear.first(folds), STANDARD_ERRORS_OVER_LINEAR))
     if not all(is_less(best.values, one.values, n_errors) for one, n_errors in to_beat):
         return Relevance(None, None, 0, power, values)
     return Relevance(mean_map(best.maps), kind, n_rounds, power, values)

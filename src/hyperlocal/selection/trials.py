@@ -45,7 +45,7 @@ LARGEST_GAP = 0.1
 # What a model must gain, in standard errors of the difference, to replace a linear one. With 1, two
 # of ten noisy tables left it by chance and lost 0.02 of AUC; with 2, sets of 200 rows stayed linear
 # that should not (glass: 33 % error instead of 29).
-ERRORS_TO_LEAVE_LINEAR = 1.5
+STANDARD_ERRORS_OVER_LINEAR = 1.5
 
 # From scores, targets and weights of rows to one number per row, lower is better.
 Criteria = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
@@ -269,7 +269,7 @@ def row_criteria(scores: np.ndarray, target: np.ndarray, sample_weight: np.ndarr
 
 
 def sample(data: LabelledRows, most_rows: int, rng: np.random.Generator) -> LabelledRows:
-    """At most so many random rows, of at most ``MOST_CLASSES`` random classes, which represent all."""
+    """At most so many random rows, of at most ``MOST_CLASSES`` classes, which represent all."""
     n_all, n_classes = data.n_represented, len(data.classes)
     if not data.is_numeric and n_classes > MOST_CLASSES:
         kept = np.sort(rng.choice(n_classes, MOST_CLASSES, replace=False))

@@ -5,7 +5,6 @@ The orders that members get and their proposals are in :mod:`hyperlocal.solvers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -134,27 +133,3 @@ class Member:
             self._settled, self._proposed,
             problem.target, problem.costs, problem.loss, problem.crammer_singer,
         )  # fmt: skip
-
-
-class LocalTeam:
-    """Members in this process, one after the other."""
-
-    def __init__(self, members: Sequence[Member]):
-        self.members = members
-        self.n_members = len(members)
-        self.n_groups, self.shape = members[0].n_groups, members[0].shape
-        self.dtype = members[0].dtype
-
-    def respond(
-        self,
-        weights: np.ndarray,
-        steps: np.ndarray,
-        momentum: float,
-        n_epochs: float,
-        with_losses: bool,
-    ) -> list[Proposal]:
-        """Run the members one after the other."""
-        return [
-            member.respond(Order(weights, own, momentum, n_epochs, with_losses))
-            for member, own in zip(self.members, steps, strict=True)
-        ]

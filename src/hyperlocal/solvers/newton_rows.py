@@ -123,7 +123,7 @@ class LiftedProducts:
 
 
 def has_small_blocks(lifted: LiftedRows) -> bool:
-    """Whether there is room for a matrix per anchor; else its diagonal must do."""
+    """Whether a matrix per anchor fits in memory; otherwise only its diagonal is used."""
     return bool(lifted.n_anchors * (lifted.width + 1) ** 2 <= MOST_NUMBERS)
 
 
@@ -169,7 +169,7 @@ def solved(rows: np.ndarray, right: np.ndarray) -> np.ndarray:
         return right
     is_wide = rows.shape[0] < rows.shape[1]
     matrix = _with_identity(rows @ rows.T if is_wide else rows.T @ rows)
-    # Its eigenvalues are at least one: LAPACK has nothing to complain of.
+    # Its eigenvalues are at least one: the factorization cannot fail.
     _, solution, _ = dposv(matrix, rows @ right if is_wide else right, overwrite_a=True)
     return right - rows.T @ solution if is_wide else solution
 
@@ -193,8 +193,7 @@ def written_out(lifted: LiftedRows) -> np.ndarray:
     phi = np.empty((n_rows, lifted.width), lifted.dtype)
     lifted.rows.gather(np.arange(n_rows), phi)
     phi = np.hstack([phi, np.full((n_rows, 1), lifted.bias)])
-    gate = np.zeros((n_rows, lifted.n_anchors))
-    np.put_along_axis(gate, lifted.anchors, lifted.gate, axis=1)
+    gate = lifted.gate_matrix()
     if n_rows < lifted.n_anchors * width:
         return rows_of_products((gate @ gate.T) * (phi @ phi.T) + lifted.offset**2)
     matrix = (gate[:, :, None] * phi[:, None, :]).reshape(n_rows, -1)

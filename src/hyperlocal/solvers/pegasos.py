@@ -24,7 +24,6 @@ from .loop import BestEpoch, Epochs
 from .result import SolverResult
 from .visits import sampled_orders
 
-COUPLINGS = ("one_vs_rest", "crammer_singer", "multinomial", "regression")
 ROWS_PER_BLOCK = 8192
 # Columns of a state's numbers per column of weights.
 SCALE, SQUARED_NORM, MASS = range(3)

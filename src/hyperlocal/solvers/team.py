@@ -41,8 +41,8 @@ DELAY = 5.0
 STRICTER = 0.7
 # Powers of the stiffness. One is always safe; if rows are grouped by neighborhood, members share
 # few anchors, and a little less converges sooner.
-CARE_AT_BORDERS = 0.8
-CARE_EVERYWHERE = 1.0
+POWER_FOR_GROUPED_ROWS = 0.8
+POWER_FOR_ANY_ROWS = 1.0
 ROUNDS_BETWEEN_CHECKS = 15
 MOST_SWEEPS = 200
 NUMBERS_PER_BLOCK = 1 << 21

@@ -17,14 +17,13 @@ import scipy.sparse as sp
 
 from .. import _core
 from ..data.rows import core_rows
-from ..gates.tree import FIRST_COLUMN, GATE, ROUTE
+from ..gates.tree import FIRST_COLUMN, GATE, ROUTE, padded
 from ..runtime.progress import Monitor
 from ..runtime.threads import Workers
 from .loop import Epochs
 from .visits import repeated_order
 
 BATCH_SIZE = 32
-STRIDE = 8  # vectors are padded with zeros to a multiple of this
 
 STEP = 0.02
 ADAM_MEAN, ADAM_SQUARE = 0.9, 0.999
@@ -256,18 +255,6 @@ def feature_spreads(X: Any) -> np.ndarray:
     means = np.asarray(sample.mean(axis=0)).ravel()
     squares = np.asarray((sample * sample).mean(axis=0)).ravel()
     return np.sqrt(np.maximum(squares - means**2, 0))
-
-
-def padded(width: int) -> int:
-    """The next multiple of the stride.
-
-    Examples
-    --------
-    >>> from hyperlocal.solvers.trees import padded
-    >>> padded(8), padded(9)
-    (8, 16)
-    """
-    return -(-width // STRIDE) * STRIDE
 
 
 def initial_nodes(problem: TreeProblem, depth: int, rng: np.random.Generator) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""In which order rows are visited."""
+"""The order in which rows are visited."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def turns_for(lifted: LiftedRows) -> int:
     """More than one where rows side by side are alike, as in data that are sorted.
 
     Similar rows that follow each other undo each other's steps: more than twice the epochs. But
-    turns cost time where memory is waited for, and are taken only where they pay. Rows of one
+    turns cost time where memory is waited for, and are used only where they save time. Rows of one
     anchor each may well be sorted by it: they share nothing but its weights, which then stay near.
     """
     nearest = lifted.anchors[:, 0]
