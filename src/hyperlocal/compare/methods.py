@@ -75,8 +75,8 @@ class Method:
 
     key: str  #: short name, for the command line and for plans
     label: str  #: name in tables
-    make: Make
-    package: Package = HYPERLOCAL
+    make: Make  #: an unfitted estimator, of a seed and a number of threads
+    package: Package = HYPERLOCAL  #: what must be installed for it
     max_rows: int | None = None  #: training rows above which its time is predicted first
     growth: float = 1.1  #: power of the number of rows with which the time of a fit grows
     needs_dense: bool = False  #: whether sparse rows must be made dense for it
@@ -95,8 +95,14 @@ def pick_methods(keys: Iterable[str], known: Mapping[str, Method] | None = None)
     Parameters
     ----------
     keys : iterable of str
+        Keys of the methods.
     known : mapping of str to Method, optional
         Where to look; default: :data:`METHODS`.
+
+    Returns
+    -------
+    list of Method
+        The methods, in that order.
 
     Examples
     --------

@@ -45,12 +45,34 @@ class DaskClassifier(ClassifierMixin, DaskEstimator):
 
     @available_if(loss_is_log)
     def predict_proba(self, X: Any) -> Any:
-        """Class probabilities of rows (``loss="log"``), ``(n_rows, n_classes)``."""
+        """Compute class probabilities (``loss="log"``).
+
+        Parameters
+        ----------
+        X : Dask array or dataframe, or rows in memory
+            Rows.
+
+        Returns
+        -------
+        Dask array or dataframe, or ndarray, of shape (n_rows, n_classes)
+            The probabilities; lazy if the rows are.
+        """
         return self._apply("predict_proba", X)
 
     @available_if(loss_is_log)
     def predict_log_proba(self, X: Any) -> Any:
-        """Logarithms of class probabilities (``loss="log"``), ``(n_rows, n_classes)``."""
+        """Compute logarithms of class probabilities (``loss="log"``).
+
+        Parameters
+        ----------
+        X : Dask array or dataframe, or rows in memory
+            Rows.
+
+        Returns
+        -------
+        Dask array or dataframe, or ndarray, of shape (n_rows, n_classes)
+            The logarithms; lazy if the rows are.
+        """
         return self._apply("predict_log_proba", X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

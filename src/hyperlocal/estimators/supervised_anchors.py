@@ -74,11 +74,15 @@ class SupervisedAnchorSVC(LearnedAnchorsMixin, ChainClassifier):
     max_iter : int, default=1000
         The most epochs of training weights for given anchors.
     tol : float, default=1e-3
+        Relative duality gap at which training stops.
     intercept_scaling : float, default=1.0
+        The constant feature; the intercept is penalized like the weights.
     class_weight : dict, "balanced" or None, default=None
+        Weights of classes; they multiply the weights of the class's rows.
     n_jobs : int or None, default=None
         Threads; they share each batch of rows. The result does not depend on their number.
     random_state : int, RandomState instance or None, default=None
+        Seeds whatever is drawn.
     warm_start : bool, default=False
         Start from the anchors and dual variables of the last fit.
     verbose : int, default=0
