@@ -21,6 +21,7 @@ from ..estimators.column_encoders import (
     NumberEncoder,
     TextEncoder,
 )
+from ..estimators.looks import LookTrial
 from ..estimators.neighborhood_models import CachedSvms, DannSvms, QuerySvms
 from ..estimators.pegasos_base import PegasosRun
 from ..estimators.stability import BoundTerms, Risk
@@ -66,8 +67,9 @@ _PARTS = [
     CategoryEncoder,
     CellSearch, ClustererGate, CodeOn, Conformal, ConstantGate, DannSvms, DateEncoder, ExactSearch,
     FeatureMap, Gate, InputMap, Kernel, KernelModel, LabelledRows, LandmarkMap, LastFit,
-    LatentModel, LevelsGate, LocalModel, LocalScales, LocalSvms, MappedInput, NumberEncoder,
-    PegasosRun, PegasosState, PiecewiseMap, QuadraticMap, QuerySvms, Risk, RowOrigin, SgdState,
+    LatentModel, LevelsGate, LocalModel, LocalScales, LocalSvms, LookTrial, MappedInput,
+    NumberEncoder, PegasosRun, PegasosState, PiecewiseMap, QuadraticMap, QuerySvms, Risk, RowOrigin,
+    SgdState,
     StackedMap, SvmOptions, TargetScale, TextEncoder, TransformerMap, TreeModel, TreeSearch,
 ]  # fmt: skip
 
