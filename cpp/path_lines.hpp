@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -169,19 +170,24 @@ class LinesToRow {
     const Lane least = least_active(), one = all(1), none = Lane::zero();
     const Lane never = all(-std::numeric_limits<Real>::infinity());
     Lane signature = none;  // a number of the set: it differs where the set does
-    Real number = Real(0.1);
     n_listed_ = 0;
     for (Index j = 0; j < m_; ++j) {
       const Lane is_in = choose(logits_[j], least, one, none);
       gate_[n_listed_] = choose(logits_[j], least, logits_[j] - top, never);
       active_[n_listed_] = j;
       n_listed_ += is_in.sum() > 0 ? 1 : 0;
-      signature.add_product(is_in, number);
-      number = number * Real(1.5) - (number > 1 ? Real(1) : Real(0));
+      signature.add_product(is_in, number_of(j));
     }
     for (int r = 0; r < lanes; ++r)
       jumps_[r] |= !is_first && signature.value[r] != signature_.value[r];
     signature_ = signature;
+  }
+
+  // Sums of them differ for different sets, almost always, and are exact in both precisions.
+  static Real number_of(Index j) {
+    std::uint32_t bits = static_cast<std::uint32_t>(j + 1) * 2654435761u;
+    bits = (bits ^ (bits >> 15)) * 2246822519u;
+    return static_cast<Real>(bits >> 17);
   }
 
   // The smallest logit of an active anchor. The largest logits (or the others and this one,
