@@ -120,10 +120,32 @@ def is_fast(row: Comparison) -> bool:
     return (row.fit_ratio or 0) >= FIT_TIMES and (row.predict_ratio or 0) >= PREDICT_TIMES
 
 
-def training_rows() -> dict[str, int]:
-    """How many each set of the main table has."""
-    results = ResultsFolder(TABLES / "main").read()
-    return {result.set: result.n_train for result in results if result.n_train is not None}
+def rows_of_sets(table: Table) -> dict[str, tuple[int, int]]:
+    """How many rows of each set are trained on, and how many are tested on in all repeats.
+
+    Test parts that are cut anew in each repeat overlap, but have no more rows than the set.
+    """
+    found, plans = {}, {plan.name: plan for plan in table.sets}
+    for one in ResultsFolder(TABLES / table.name).read():
+        if one.set in plans and one.n_train and one.n_test:
+            plan = plans[one.set]
+            times = 1 if plan.train_share is None else plan.repeats
+            found[one.set] = one.n_train, min(times * one.n_test, one.n_train + one.n_test)
+    return found
+
+
+def chance(errors: Sequence[float], n_rows: int) -> float:
+    """How far a difference of two errors in % is from the truth, typically: at most this.
+
+    As if the two methods erred independently; mostly they err on the same rows, and it is less.
+
+    Examples
+    --------
+    >>> from benchmarks.table_pages import chance
+    >>> chance([50, 50], 5_000)
+    1.0
+    """
+    return float(100 * np.sqrt(sum(e / 100 * (1 - e / 100) for e in errors) / n_rows))
 
 
 @dataclass(frozen=True)
@@ -133,6 +155,7 @@ class OurEstimator:
     rows: dict[str, Comparison]
     baseline: dict[str, Comparison]
     n_rows: dict[str, int]
+    n_test: dict[str, int]
 
     @property
     def name(self) -> str:
@@ -148,6 +171,10 @@ class OurEstimator:
     def excess(self) -> dict[str, float]:
         """How far its error is above the baseline's, in points, set by set."""
         return {name: row.error - self.baseline[name].error for name, row in self.rows.items()}
+
+    def chance_of(self, name: str) -> float:
+        """The standard error, at most, of a difference from the baseline on a set's test rows."""
+        return chance([self.rows[name].error, self.baseline[name].error], self.n_test[name])
 
     @property
     def large(self) -> list[Comparison]:
@@ -165,7 +192,10 @@ class OurEstimator:
     def in_words(self) -> str:
         """On which sets it errs less and more than the baseline, and how fast it is."""
         above = {name: points for name, points in self.excess.items() if points > 0}
-        higher = ", ".join(f"{name} by {points:.2g}" for name, points in above.items())
+        higher = ", ".join(
+            f"{name} by {points:.2g} (±{self.chance_of(name):.1g})"
+            for name, points in above.items()
+        )
         text = f"{self.name}: the error is at most SVC's on {len(self.rows) - len(above)} of "
         text += f"{len(self.rows)} sets" + (f", above it on {higher} points" if above else "")
         fits = _range({row.set: row.fit_ratio for row in self.large})
@@ -182,13 +212,15 @@ def _range(ratios: dict[str, float | None]) -> str:
 
 def our_estimators() -> list[OurEstimator]:
     """Our estimators, by merit."""
-    rows, sizes = results_of("main")[1], training_rows()
+    table, rows = results_of("main")
+    sizes = rows_of_sets(table)
+    n_train, n_test = ({name: pair[i] for name, pair in sizes.items()} for i in (0, 1))
     baseline = {row.set: row for row in rows if row.method == BASELINE}
     found: dict[str, dict[str, Comparison]] = {}
     for row in rows:
         if row.ours and row.set in baseline:
             found.setdefault(row.method, {})[row.set] = row
-    ours = [OurEstimator(results, baseline, sizes) for results in found.values()]
+    ours = [OurEstimator(results, baseline, n_train, n_test) for results in found.values()]
     return sorted(ours, key=lambda one: one.merit, reverse=True)
 
 

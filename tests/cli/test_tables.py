@@ -83,13 +83,20 @@ def stray_line_ends():
     return text_of(rows_of(comment=["a\rb", "c"] * 45)).encode()
 
 
+def titled():
+    """A title, a comment, words among numbers, sums of money and times of day."""
+    words = [["none", "n.a."][i % 2] if i % 5 == 0 else f"(1 {200 + i})" for i in range(ROWS)]
+    times = [f"{i % 24:02d}:{i % 60:02d}" for i in range(ROWS)]
+    return ("Cats\n\n# made, by a tool\n" + text_of(rows_of(debt=words, at=times))).encode()
+
+
 def packed():
     return gzip.compress(text_of(rows_of()).encode())
 
 
 NUISANCES = [
     gaps, missing_labels, many_values, a_typo, dates, spreadsheet, umlauts, utf16,
-    stray_line_ends, packed,
+    stray_line_ends, packed, titled,
 ]  # fmt: skip
 
 

@@ -10,10 +10,17 @@ from hyperlocal.compare.charts import (
     LABEL_RADIUS,
     _nice_ticks,
     _place_labels,
+    _power_of_ten,
     calibration_chart,
     pareto_front,
 )
 from hyperlocal.datasets import Dataset, make_banana
+
+
+def test_powers_of_ten_are_short():
+    """The label of a tick does not reach beyond the chart, however slow a method is."""
+    shown = [_power_of_ten(power) for power in (-2, 0, 2, 3, 5, 6, 8)]
+    assert shown == ["0.01", "1", "100", "1k", "100k", "1M", "100M"]
 
 
 def test_pareto_front():

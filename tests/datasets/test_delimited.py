@@ -27,6 +27,10 @@ from hyperlocal.datasets.delimited import (
         ("after-comma.csv", "a, b, label\n1, 2.5, 0\n3, 4.5, 1\n"),
         ("decimal-comma.csv", "a;b;label\n1;2,5;0\n3;4,5;1\n"),
         ("declared.csv", "sep=;\na;b;label\n1;2.5;0\n3;4.5;1\n"),
+        ("title.csv", "Cats of 2020\n\na,b,label\n1,2.5,0\n3,4.5,1\n"),
+        ("comments.csv", "# made by a tool, 2020\n# twice\na,b,label\n1,2.5,0\n3,4.5,1\n"),
+        ("comments.data", "# a b label of cats\n1 2.5 0\n3 4.5 1\n"),
+        ("hash-in-header.csv", "#a,b,label\n1,2.5,0\n3,4.5,1\n"),
         ("blank-lines.csv", "\n\na,b,label\n1,2.5,0\n\n3,4.5,1\n\n"),
     ],
 )

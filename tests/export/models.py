@@ -45,6 +45,8 @@ MODELS = {
     "levels": LocallyLinearSVC((1, 3, 9), n_neighbors=2, C=3.0, random_state=0),
     "kept features": local(feature_map=QuadraticMap(2, rescale=True, keep_features=True)),
     "nystroem": local(feature_map="nystroem"),
+    "piecewise": local(feature_map="piecewise"),
+    "piecewise_quadratic": local(feature_map="piecewise_quadratic"),
     "chi2": local(feature_map="additive_chi2"),
     "transformers": local(feature_map=PCA(2, whiten=True), code_on=PCA(3)),
     "columns": local(code_on=[0, -2]),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hyperlocal.gates.codes import Codes
+from hyperlocal.gates.gate import Gate
 from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import anchor_descent, dual
 from reference.problems import DTYPES, STORAGES, every_loss, every_problem
@@ -219,11 +220,32 @@ def test_visits_tell_nearly_what_a_look_would():
 
 
 def test_default_epochs_fall_with_the_rows():
-    """Few rows need many epochs, many rows need few, and there is a least and a most."""
-    epochs = [anchor_descent.default_epochs(n) for n in (0, 1, 100, 10_000, 20_000, 10**5, 10**9)]
-    assert epochs == sorted(epochs, reverse=True)
-    assert epochs[0] == epochs[2] > epochs[-2] == epochs[-1] > 0
-    assert all(isinstance(n, int) for n in epochs)
+    """Few rows need many epochs, as do many anchors, and there is a least and a most."""
+    sizes = (0, 1, 100, 10_000, 20_000, 10**5, 10**9)
+    few, many = (
+        [anchor_descent.default_epochs(n, Gate(np.zeros((m, 2)), 4, "soft", 1.0)) for n in sizes]
+        for m in (20, 100)
+    )
+    assert few == sorted(few, reverse=True)
+    assert few[0] == few[2] > few[-2] == few[-1] > 0
+    assert few[3] < many[3]
+    assert all(isinstance(n, int) for n in few)
+
+
+def test_the_best_epoch_is_returned():
+    """Anchors are evaluated after every third epoch and the last; the later of equal ones wins."""
+    setting, seen = Setting(n_rows=200, loss="squared_hinge"), []
+    values = [(0.1,), (0.5,), (0.5,), (0.2,)]
+
+    def evaluate(gate, weights):
+        seen.append(gate.anchors.copy())
+        return values[len(seen) - 1]
+
+    learned = setting.learn(n_epochs=10, step=0.05, evaluate=evaluate)
+    assert len(seen) == 4
+    assert learned.epoch == 9
+    np.testing.assert_array_equal(learned.gate.anchors, seen[2])
+    assert len(learned.history) == 10
 
 
 def codes_at(distances):

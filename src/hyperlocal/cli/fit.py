@@ -19,7 +19,7 @@ from ..compare import Method
 from ..compare.experiment import fit_encoder
 from ..compare.methods import methods_of
 from ..compare.run import is_too_large_to_be_dense, rows_for
-from ..compare.targets import CLASSIFICATION, REGRESSION, find_target, positive_class
+from ..compare.targets import CLASSIFICATION, REGRESSION, counted, find_target, positive_class
 from ..datasets import RawRows, RowStream, is_sparse, read_raw, stream
 from ..datasets.streams import TableStream
 from ..datasets.tables import close_to
@@ -115,7 +115,8 @@ def _run(arguments: argparse.Namespace) -> int:
     _check_before_reading(arguments)
     task = _task_of_stream(arguments) if arguments.stream else _task(arguments)
     method, about = task.method, task.about
-    size = f"{about.n_rows:,} rows, {about.n_columns:,} columns, {task.kind}"
+    columns = counted(about.n_columns, "column")
+    size = f"{counted(about.n_rows, 'row')}, {columns}, {task.kind}"
     say(f"{about.data}: {size}", quiet=arguments.quiet)
     print_notes(about.notes, quiet=arguments.quiet)
     seconds = _timed(task, quiet=arguments.quiet)

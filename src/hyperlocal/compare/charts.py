@@ -70,7 +70,7 @@ class _Axes:
         for power in range(self.first, self.last + 1):
             (x, y0), (_, y1) = self.at(power, self.ticks[0]), self.at(power, self.ticks[-1])
             yield f'<path class="grid" d="M{x:.1f} {y0:.1f}V{y1:.1f}"/>'
-            yield _text("tick", x, y0 + 18, f"{10.0**power:g}")
+            yield _text("tick", x, y0 + 18, _power_of_ten(power))
         middle = (self.left + self.width - self.right) / 2
         yield _text("axis", middle, self.height - 8, "prediction time, µs per row")
         yield (
@@ -143,6 +143,12 @@ def _place_labels(
         )
         placed.append((x, next(free, y)))
     return placed
+
+
+def _power_of_ten(power: int) -> str:
+    """A power of ten in few characters: 0.01, 100, 10k, 1M."""
+    thousands = max(0, power) // 3
+    return f"{10.0 ** (power - 3 * thousands):g}{('', 'k', 'M', 'G')[min(thousands, 3)]}"
 
 
 def _nice_ticks(smallest: float, largest: float) -> list[float]:

@@ -14,7 +14,15 @@ from ..data.table import is_table
 from ..datasets import Dataset, is_sparse
 from ..datasets.dataset import Rows, take_rows
 from ..estimators.table_encoder import TableEncoder
-from .targets import CLASSIFICATION, REGRESSION, Target, find_target, numbers_of, positive_class
+from .targets import (
+    CLASSIFICATION,
+    REGRESSION,
+    Target,
+    counted,
+    find_target,
+    numbers_of,
+    positive_class,
+)
 
 DEFAULT_TEST_SIZE = 0.25
 MOST_DOUBLES = 2**25  # encoded numbers, 256 MB as float64; more are stored as float32
@@ -80,10 +88,12 @@ class Experiment:
         """The size of the data in words."""
         kind = "sparse " if is_sparse(self.X_train) else ""
         n_columns, n_features = self.encoder.n_features_in_, self.X_train.shape[1]
-        columns = f"{n_columns:,} columns, " if isinstance(self.encoder, TableEncoder) else ""
+        is_table = isinstance(self.encoder, TableEncoder)
+        columns = f"{counted(n_columns, 'column')}, " if is_table else ""
         return (
-            f"{self.name}: {self.X_train.shape[0]:,} training and {self.X_test.shape[0]:,} test "
-            f"rows, {columns}{n_features:,} {kind}features, "
+            f"{self.name}: {self.X_train.shape[0]:,} training and "
+            f"{counted(self.X_test.shape[0], 'test row')}, "
+            f"{columns}{counted(n_features, f'{kind}feature')}, "
             f"{Target(self.y_train, self.task).summary(self.target)}"
         )
 

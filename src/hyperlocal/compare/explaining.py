@@ -11,11 +11,13 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from ..estimators.table_encoder import TableEncoder
+from ..model.boundary import first_changes
 from ..model.through import explain
 from .targets import in_short
 
 COLUMNS_SHOWN = 10
 CHANGES_SHOWN = 3
+REACH = 4.0  # how far single numbers are followed, in standard deviations
 
 
 @dataclass(frozen=True)
@@ -45,16 +47,21 @@ class RowExplanation:
     parts : list of Part
         The columns, largest contributions to the deciding score first.
     changes : list of (str, float)
-        The largest changes that lead to the other side of the boundary, in the units of the file.
-    flags : frozenset of str
-        Features that are 0 or 1: changes of these are written in per cent of the way.
+        What leads to another prediction, in the units of the file. Of a table: changes of single
+        numbers, each of which suffices, the smallest first (in standard deviations). Else the
+        largest of the changes that lead to the other side of the boundary together.
+    other : object
+        The prediction after the changes.
+    each : bool
+        Whether each change suffices.
     """
 
     place: str
     explanation: Any
     parts: list[Part]
     changes: list[tuple[str, float]]
-    flags: frozenset[str] = frozenset()
+    other: object = None
+    each: bool = False
 
     @property
     def score(self) -> float:
@@ -86,15 +93,13 @@ class RowExplanation:
         return pairs
 
     def boundary_text(self) -> str:
-        """The nearest point of the other side in words; nothing if there is none."""
-        point = self.explanation.boundary
-        if point is None or not point.found:
+        """What leads to another prediction in words; nothing if that was not found."""
+        if not self.changes:
             return ""
-        changes = ", ".join(
-            f"{name} {100 * change:+.2g} %" if name in self.flags else f"{name} {change:+.3g}"
-            for name, change in self.changes
-        )
-        return f"predicted {point.prediction} after the changes {changes}"
+        changes = [f"{name} {change:+.3g}" for name, change in self.changes]
+        if self.each:
+            return f"predicted {self.other} after {' or '.join(changes)} alone"
+        return f"predicted {self.other} after the changes {', '.join(changes)}"
 
     def __str__(self) -> str:
         is_value = self.explanation.classes is None
@@ -153,26 +158,43 @@ def explain_row(model: Any, encoder: Any, raw: Any, encoded: Any, names: Any) ->
     parts = [Part(str(column), cell, float(value)) for column, cell, value in pairs]
     parts.sort(key=lambda part: -abs(part.contribution))
     explanation = replace(explanation, feature_names=np.asarray(columns, dtype=object))
-    changes = _changes(explanation.boundary, 1.0, names)
-    is_classified = explanation.classes is not None
-    if is_classified and isinstance(encoder, TableEncoder) and hasattr(model, "explain"):
-        point = model.explain(encoded).boundary
-        explanation = replace(explanation, boundary=point)
-        changes = _changes(point, encoder.scale_, names)
-    return RowExplanation(_place(raw), explanation, parts, changes, _flags(encoder, names))
-
-
-def _flags(encoder: Any, names: Any) -> frozenset[str]:
-    """Names of the encoded features that are 0 or 1."""
+    place, point = _place(raw), explanation.boundary
     if not isinstance(encoder, TableEncoder):
-        return frozenset()
+        other = None if point is None else point.prediction
+        return RowExplanation(place, explanation, parts, _changes(point, names), other)
+    if explanation.classes is None:
+        return RowExplanation(place, explanation, parts, [])
+    changes, other = _changes_of_numbers(model, encoder, encoded, names)
+    return RowExplanation(place, explanation, parts, changes, other, each=True)
+
+
+def _changes_of_numbers(
+    model: Any, encoder: TableEncoder, row: np.ndarray, names: Any
+) -> tuple[list[tuple[str, float]], object]:
+    """The smallest changes of single numbers that lead to another class, and this class."""
     kinds = [encoder.kinds_[str(column)] for column in encoder.columns_]
-    pairs = zip(names, kinds, strict=True)
-    return frozenset(
-        str(name)
-        for name, kind in pairs
-        if kind in ("category", "flag") or str(name).endswith(" missing")
-    )
+    numbers = [
+        j
+        for j, (name, kind) in enumerate(zip(names, kinds, strict=True))
+        if kind == "number" and name == encoder.columns_[j]
+    ]
+    if not numbers:
+        return [], None
+    directions = np.eye(row.shape[1])[numbers * 2] * np.repeat([[1.0], [-1.0]], len(numbers), 0)
+    rows = np.repeat(row, len(directions), axis=0)
+    own, reach = model.predict(rows), np.full(len(rows), REACH)
+    distances, labels = first_changes(model.predict, rows, own, directions, reach)
+    order = np.argsort(distances)[: np.isfinite(distances).sum()]
+    if not len(order):
+        return [], None
+    other = labels[order[0]]
+    changes: dict[str, float] = {}
+    for j in order[labels[order] == other]:
+        feature = numbers[j % len(numbers)]
+        after = encoder.to_units(rows[j] + distances[j] * directions[j])
+        change = float((after - encoder.to_units(row[0]))[feature])
+        changes.setdefault(str(names[feature]), change)
+    return list(changes.items())[:CHANGES_SHOWN], other
 
 
 def _short(cell: Any) -> str:
@@ -190,10 +212,9 @@ def _place(raw: Any) -> str:
     return "" if index is None else f"{index.name or 'row'} {index[0]}"
 
 
-def _changes(point: Any, scale: Any, names: Any) -> list[tuple[str, float]]:
-    """The largest changes by what they count in the model, in the units of the file."""
+def _changes(point: Any, names: Any) -> list[tuple[str, float]]:
+    """The largest changes that lead to a boundary point together."""
     if point is None or not point.found or len(point.changes) != len(names):
         return []
     order = np.argsort(-np.abs(point.changes), kind="stable")[:CHANGES_SHOWN]
-    changes = point.changes * scale
-    return [(str(names[j]), float(changes[j])) for j in order if point.changes[j]]
+    return [(str(names[j]), float(point.changes[j])) for j in order if point.changes[j]]

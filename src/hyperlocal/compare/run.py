@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
 from ..data.splits import hold_out
 from ..datasets import Dataset, is_sparse
@@ -30,6 +31,9 @@ MAX_DENSE_NUMBERS = 2**27  # sparse rows are made dense for a method up to 1 GiB
 TRIAL_ROWS = 4_000  # from the time of which that of many rows is predicted
 TRIAL_QUERIES = 200
 PATIENCE = 60.0  # seconds that an unasked method may take
+# Up to so many, OpenMP (gradient boosting, neighbors) gets one thread: several save little, and on
+# a busy machine they wait for each other a thousand times as long as they work.
+NUMBERS_FOR_ONE_THREAD = 2**18
 
 
 # One method ---------------------------------------------------------------------------------------
@@ -122,8 +126,10 @@ def run(
             return Outcome(Row(method.label, note=f"skipped: {reason}", key=method.key))
         X_train, X_test = rows_for(experiment.X_train, dense), rows_for(experiment.X_test, dense)
         model = method.make(seed, n_jobs)
-        fit_seconds, note = _timed_fit(model, X_train, experiment.y_train)
-        predicted, seconds = _timed_predict(model, X_test)
+        is_small = X_train.shape[0] * X_train.shape[1] <= NUMBERS_FOR_ONE_THREAD
+        with threadpool_limits(1 if is_small else None, user_api="openmp"):
+            fit_seconds, note = _timed_fit(model, X_train, experiment.y_train)
+            predicted, seconds = _timed_predict(model, X_test)
     except (ValueError, MemoryError) as error:
         return Outcome(Row(method.label, note=f"failed: {_first_line(error)}", key=method.key))
     figures, probabilities = measures(model, X_test, predicted, experiment)

@@ -64,6 +64,18 @@ class Target:
         )
 
 
+def counted(n: int, what: str) -> str:
+    """A number of things in words.
+
+    Examples
+    --------
+    >>> from hyperlocal.compare.targets import counted
+    >>> counted(1, "column"), counted(1200, "row")
+    ('1 column', '1,200 rows')
+    """
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
 def in_short(value: float) -> str:
     """A value in about four digits.
 

@@ -130,7 +130,8 @@ n_partitions_, n_restarts_, bytes_per_round_, n_features_in_, feature_names_in_
 
     def _learn(self, remote: RemoteTeam, plan: Plan) -> Plan:
         """The plan with anchors that were moved, in rounds."""
-        n_epochs = -(-plan.schedule.n_epochs(self._n_rows) // self.anchor_rounds)
+        n_epochs = plan.schedule.n_epochs(self._n_rows, plan.chain.gate)
+        n_epochs = -(-n_epochs // self.anchor_rounds)
         for number in range(self.anchor_rounds):
             answers = remote.learn(plan, n_epochs, shorter=1 - number / self.anchor_rounds)
             gate = plan.chain.gate

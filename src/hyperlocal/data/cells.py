@@ -9,17 +9,20 @@ from typing import Any
 
 import numpy as np
 
+MOST_TYPOS = 0.05  # part of a column of numbers or dates that may be something else
 _MISSING = frozenset({"", "?", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null"})
 _UNIT = re.compile(r"([-+]?)\s*[$€£¥]?\s*([-+]?[\d.,]+)\s*[€£%]?")
 _CODE = re.compile(r"[-+]?0\d")  # "0012" is a code: as a number it would lose its zeros
 _COMMA = re.compile(r"[-+]?(\d{1,3}(\.\d{3})+|\d+),\d+")
+_SPACED = re.compile(r"\d{1,3}([ \u00a0\u202f'’]\d{3})+")  # thousands apart: "1 204"
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d*)?")
-#: Formats of dates that are tried after ISO 8601, in this order.
+#: Formats of dates and times of day that are tried after ISO 8601, in this order.
 DATE_FORMATS = (
     "%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%m/%d/%Y", "%d/%m/%Y", "%m/%d/%y",
     "%d/%m/%y", "%m/%d/%Y %H:%M", "%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M:%S", "%d/%m/%Y %H:%M:%S",
     "%Y/%m/%d", "%Y/%m/%d %H:%M", "%Y/%m/%d %H:%M:%S", "%d-%b-%Y", "%d-%b-%y", "%d %b %Y",
-    "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%a %b %d %H:%M:%S %z %Y",
+    "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%a %b %d %H:%M:%S %z %Y", "%m/%d/%Y %I:%M %p",
+    "%m/%d/%Y %I:%M:%S %p", "%H:%M", "%H:%M:%S", "%I:%M %p",
 )  # fmt: skip
 
 
@@ -50,16 +53,23 @@ def has_decimal_commas(texts: Sequence[str | None]) -> bool:
 
 
 def bare_number(text: str) -> str:
-    """Text without signs of money and per cent around it.
+    """Text without signs of money and per cent, blanks between thousands, and bookkeepers' minus.
 
     Examples
     --------
     >>> from hyperlocal.data.cells import bare_number
-    >>> bare_number("-$3"), bare_number("12 %")
-    ('-3', '12')
+    >>> bare_number("-$3"), bare_number("12 %"), bare_number("1 204 €"), bare_number("(1,204)")
+    ('-3', '12', '1204', '-1,204')
     """
-    found = _UNIT.fullmatch(text)
+    if text.startswith("(") and text.endswith(")"):
+        inner = bare_number(text[1:-1])
+        return f"-{inner}" if inner[:1].isdigit() else text
+    found = _UNIT.fullmatch(_SPACED.sub(_without_blanks, text))
     return text if found is None else f"{found[1]}{found[2]}"
+
+
+def _without_blanks(found: re.Match[str]) -> str:
+    return "".join(filter(str.isdigit, found[0]))
 
 
 def number_of(text: str | None, decimal_comma: bool = False) -> float:
@@ -97,19 +107,16 @@ def seconds_of(text: str | None, style: str) -> float:
 
 
 def date_style(texts: Sequence[str | None], n_tried: int = 50) -> str | None:
-    """The first style in which all these texts are dates; None if there is none."""
-    found = [text for text in texts if text is not None and not text.isdigit()]
+    """The style in which most of these texts are dates; None if that are not almost all."""
+    found = [text for text in texts if text is not None]
     some = found[:: max(1, len(found) // n_tried)]
-    if not some or len(found) < len([text for text in texts if text is not None]):
-        return None
-    for style in ("iso", *DATE_FORMATS):
-        if _all_dates(some, style) and _all_dates(found, style):
-            return style
-    return None
+    best = max(("iso", *DATE_FORMATS), key=lambda style: _part_of_dates(some, style))
+    return best if found and _part_of_dates(found, best) >= 1 - MOST_TYPOS else None
 
 
-def _all_dates(texts: Sequence[str], style: str) -> bool:
-    return all(np.isfinite(seconds_of(text, style)) for text in texts)
+def _part_of_dates(texts: Sequence[str], style: str) -> float:
+    dates = (not text.isdigit() and np.isfinite(seconds_of(text, style)) for text in texts)
+    return sum(dates) / max(1, len(texts))
 
 
 def for_distinct(codes: np.ndarray, values: Sequence[Any], function: Callable) -> np.ndarray:

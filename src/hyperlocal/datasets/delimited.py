@@ -26,6 +26,7 @@ MISSING = (
 _COMMA = re.compile(r"[-+]?\d+,\d+")
 _POINT = re.compile(r"[-+]?\d+\.\d+")
 _CODE = re.compile(r"0\d+")
+_DELIMITERS = ("\t", ";", "|", ",")  # comma after semicolon, because of decimal commas
 
 
 @dataclass(frozen=True)
@@ -143,8 +144,7 @@ def find_layout(path: Path, target: str | int | None) -> Layout:
     lines = sample_lines(path)
     declared = re.fullmatch(r"sep=(.)", lines[0].strip()) if lines else None
     n_before = 0 if declared is None else 1
-    while n_before < len(lines) and not lines[n_before].strip():
-        n_before += 1
+    n_before += _preamble(lines[n_before : n_before + SAMPLE_LINES])
     sample = [line for line in lines[n_before : n_before + SAMPLE_LINES] if line.strip()]
     if not sample:
         raise ValueError(f"{path}: the file is empty")
@@ -167,6 +167,23 @@ def find_layout(path: Path, target: str | int | None) -> Layout:
     )  # fmt: skip
 
 
+def _preamble(lines: Sequence[str]) -> int:
+    """Number of lines before a table: blank ones, titles of one cell, and comments after a #."""
+    for marks in (_DELIMITERS, (" ",)):
+        shapes = [(len(_cells([line], mark)[0]), mark) for mark in marks for line in lines]
+        counts = Counter(shape for shape in shapes if shape[0] > 1)
+        if counts:
+            break
+    else:
+        return 0
+    n_cells, mark = max(counts, key=lambda shape: counts[shape])
+    for number, line in enumerate(lines):
+        found = len(_cells([line], mark)[0])
+        if found == n_cells or (found > 1 and not line.startswith("#")):
+            return number
+    return 0
+
+
 def _cells(lines: Sequence[str], delimiter: str) -> list[list[str]]:
     if delimiter == " ":
         lines = [line.strip(" ") for line in lines]
@@ -183,11 +200,11 @@ def _cells(lines: Sequence[str], delimiter: str) -> list[list[str]]:
 def _sniff_delimiter(sample: Sequence[str]) -> str:
     """Choose the delimiter that cuts all lines into equally many cells.
 
-    Comma after semicolon, because of decimal commas; space last, because text has spaces.
+    Space last, because text has spaces.
     """
     fallback = " "
     most_cells = 1
-    for delimiter in ("\t", ";", "|", ","):
+    for delimiter in _DELIMITERS:
         widths = [len(cells) for cells in _cells(sample, delimiter)]
         if widths[0] > 1 and len(set(widths)) == 1:
             return delimiter

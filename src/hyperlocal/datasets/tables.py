@@ -27,7 +27,10 @@ from .parquet import read_parquet
 from .svmlight import looks_like_svmlight, read_svmlight
 from .text import table_name
 
-_BINARY_FORMATS = (".feather", ".xlsx", ".xls", ".h5", ".hdf5", ".mat", ".pkl")
+_OTHER_FORMATS = (
+    ".feather", ".xlsx", ".xls", ".ods", ".h5", ".hdf5", ".mat", ".pkl", ".json", ".jsonl", ".arff",
+    ".dta", ".sav", ".sas7bdat", ".rds",
+)  # fmt: skip
 _MAGIC = {b"PAR1": ".parquet", b"\x93NUM": ".npy"}
 _FOLDERS: list[tempfile.TemporaryDirectory] = []  # removed when the program ends
 
@@ -251,7 +254,7 @@ def existing_file(path: str | Path) -> Path:
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file")
-    if path.suffix in _BINARY_FORMATS:
+    if path.suffix in _OTHER_FORMATS:
         raise ValueError(
             f"{path}: {path.suffix} files are not read; save it as .csv, .npz or .parquet"
         )

@@ -100,12 +100,10 @@ class AutomaticChain(BaseEstimator):
                 choice = with_relevance(choice, self.relevance, *given)
             return choice.settings, training
         # Stochastic gradient converges slowly on rows of different lengths.
-        candidates = candidates_of(settings, self.normalize and self.solver == "sgd")
+        candidates = candidates_of(settings, data, self.normalize and self.solver == "sgd")
         choice = choose(candidates, *given, by_newton=by_newton)
         scaled = with_relevance(choice, self.relevance, *given)
         if scaled is not choice:
-            # Scaled features may need another C and, in place of a linear model, another model.
-            again = [scaled.settings] if choice.richer is None else candidates
-            again = [replace(one, before=scaled.settings.before) for one in again]
-            choice = choose(again, *given, by_newton=by_newton)
+            # Scaled features may need another C.
+            choice = choose([scaled.settings], *given, by_newton=by_newton, start=scaled.C)
         return choice.settings, replace(training, C=choice.C)

@@ -33,7 +33,7 @@ def check_common(estimator: BaseEstimator) -> None:
         check_number("verbose", estimator.verbose, integer=True, inclusive=True)
 
 
-class LabelledFitting(CallbackSupportMixin, BaseEstimator):
+class LabelledFitting(CallbackSupportMixin):
     """``fit`` of the classifiers that are no chain: the checks, then a subclass's own steps."""
 
     @with_callbacks

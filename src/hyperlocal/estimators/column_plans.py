@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 
 from ..data.arguments import check_auto, check_choice, check_flag, check_number
-from ..data.cells import date_style, has_decimal_commas, number_of
+from ..data.cells import MOST_TYPOS, date_style, has_decimal_commas, number_of, seconds_of
 from ..data.table import Column
 from ..datasets.tables import close_to
 from .column_encoders import (
@@ -24,7 +24,7 @@ from .column_encoders import (
     TextEncoder,
 )
 
-MOST_TYPOS = 0.05  # part of a column of numbers that may be something else
+MOST_WORDS = 10  # different ones in a column of numbers: "none", "unknown" and the like
 FEWEST_ROWS = 20  # in which all values being different means something
 _ID = re.compile(r"(?i)(^|[_\W])(id|uuid|guid|key|index|rownames|unnamed: 0)($|[_\W]|str$)")
 
@@ -90,10 +90,13 @@ def _counts(column: Column) -> np.ndarray:
 
 
 def _mostly_numbers(column: Column, comma: bool) -> bool:
+    """Whether all but a few cells are numbers, or half of them, many, with few words between."""
     counts = _counts(column)
     present = np.array([text is not None for text in column.texts])
     good = np.array([np.isfinite(number_of(text, comma)) for text in column.texts])
-    return bool(counts[good].sum() >= (1 - MOST_TYPOS) * counts[present].sum() > 0)
+    n_good, n_cells = counts[good].sum(), counts[present].sum()
+    has_few_words = good.sum() >= FEWEST_ROWS and (present & ~good).sum() <= MOST_WORDS
+    return bool(n_good >= (0.5 if has_few_words else 1 - MOST_TYPOS) * n_cells > 0)
 
 
 def _plan_numbers(column: Column, name: str, rules: Rules, comma: bool = False) -> Plan:
@@ -111,7 +114,7 @@ def _plan_numbers(column: Column, name: str, rules: Rules, comma: bool = False) 
         fill = float(values[int(np.mean(known == values[1]) > 0.5)])
     filled = np.where(np.isfinite(numbers), numbers, fill)
     center, scale = _center_and_scale(filled, values, is_flag, rules)
-    notes = _typos(column, comma)
+    notes = _typos(column, lambda text: number_of(text, comma), "number")
     if n_missing:
         what = "value" if n_missing == 1 else "values"
         notes += (f"{n_missing:,} missing {what} filled in by {fill:g}",)
@@ -129,21 +132,21 @@ def _center_and_scale(
     return float(filled.mean()), float(filled.std()) or 1.0
 
 
-def _typos(column: Column, comma: bool) -> tuple[str, ...]:
+def _typos(column: Column, read: Callable[[str], float], what: str) -> tuple[str, ...]:
+    """A note on cells that ``read`` cannot make numbers of."""
     if column.numbers is not None:
         n_infinite = int(np.isinf(column.numbers).sum())
         return (f"{n_infinite:,} infinite values read as missing",) if n_infinite else ()
-    counts = _counts(column)
     bad = [
         (text, count)
-        for text, count in zip(column.texts, counts, strict=True)
-        if text is not None and not np.isfinite(number_of(text, comma))
+        for text, count in zip(column.texts, _counts(column), strict=True)
+        if text is not None and not np.isfinite(read(text))
     ]
     if not bad:
         return ()
     n_rows = sum(count for _, count in bad)
     shown = ", ".join(repr(text) for text, _ in bad[:3]) + (", …" if bad[3:] else "")
-    cells = "cell is not a number" if n_rows == 1 else "cells are not numbers"
+    cells = f"cell is not a {what}" if n_rows == 1 else f"cells are not {what}s"
     return (f"{n_rows:,} {cells} ({shown}): read as missing",)
 
 
@@ -171,7 +174,9 @@ def _plan_dates(column: Column, style: str, rules: Rules) -> Plan:
         if span > length / 2 and np.ptp(known % length) > length / 100
     )
     n_missing = len(seconds) - len(known)
-    notes = (f"{n_missing:,} missing dates",) if n_missing else ()
+    notes = _typos(column, lambda text: seconds_of(text, style), "date")
+    if n_missing:
+        notes += (f"{n_missing:,} missing dates",)
     return Plan(DateEncoder(style, first, fill, center, scale, cycles, n_missing > 0), notes)
 
 

@@ -36,11 +36,12 @@ class LocallyLinearSVC(AutomaticChain, StreamFitting, ChainClassifier):
         distances to the nearest and the (k/2)-th nearest anchor.
     anchors : {"kmeans", "random"} or array of shape (n_anchors, width), default="kmeans"
         Centers of k-means, random rows, or the given points, which may come from unlabelled rows.
-    feature_map : {"auto", None, "identity", "quadratic", "additive_chi2", "intersection", \
-"nystroem", "bias_only"}, transformer or FeatureMap, default="auto"
+    feature_map : {"auto", None, "identity", "quadratic", "piecewise", "piecewise_quadratic", \
+"additive_chi2", "intersection", "nystroem", "bias_only"}, transformer or FeatureMap, default="auto"
         The features of the local models, ``φ(x)``: the row itself (None), all products of pairs of
-        features ("quadratic"), a finite map of an additive kernel, and so on. "auto" is quadratic
-        on rescaled rows (so that features and products have similar sizes); above 64 features these
+        features ("quadratic"), lines with bends at the quantiles of each feature ("piecewise"),
+        products of these, a finite map of an additive kernel, and so on. "auto" is quadratic on
+        rescaled rows (so that features and products have similar sizes); above 64 features these
         and the products of at most 40 principal components, each with at least half a percent of
         the variance. It is the row itself for sparse rows.
     code_on : {"input", "features"}, column indices or transformer, default="input"
@@ -51,8 +52,9 @@ class LocallyLinearSVC(AutomaticChain, StreamFitting, ChainClassifier):
     C : float or "auto", default="auto"
         Weight of the losses against ``½‖W‖²``. "auto" evaluates several values on held-out rows:
         noisy data need less than clean data. If anchors and map are left to "auto" too, it also
-        chooses among one linear model of the rows as they are, one model with the map, local
-        models, and levels of them; a richer one only if it is better beyond chance.
+        chooses among one linear model of the rows as they are, one of pieces of the features, one
+        model with the map, one with products of pieces, local models, and levels of them; a richer
+        one only if it is better on held-out rows.
     loss : {"squared_hinge", "hinge", "log"}, default="squared_hinge"
         "log" gives ``predict_proba``.
     solver : {"dual", "sgd", "qp"}, default="dual"

@@ -36,8 +36,8 @@ class LocallyLinearSVR(AutomaticChain, IntervalMixin, ValueStreamFitting, ChainR
     beta : float or "auto", default="auto"
         Sharpness of the gate.
     anchors : {"kmeans", "random"} or array of shape (n_anchors, width), default="kmeans"
-    feature_map : {"auto", None, "identity", "quadratic", "additive_chi2", "intersection", \
-"nystroem", "bias_only"}, transformer or FeatureMap, default="auto"
+    feature_map : {"auto", None, "identity", "quadratic", "piecewise", "piecewise_quadratic", \
+"additive_chi2", "intersection", "nystroem", "bias_only"}, transformer or FeatureMap, default="auto"
     code_on : {"input", "features"}, column indices or transformer, default="input"
     normalize : bool, default=True
         These determine gate and map, as in :class:`LocallyLinearSVC`.

@@ -57,7 +57,8 @@ class SupervisedAnchorSVC(ChainClassifier):
         end, the weights for the final anchors are trained to ``tol``. "sgd" is Algorithm 1 of the
         paper, started from the weights for fixed anchors; ``partial_fit`` needs it.
     anchor_epochs : int or "auto", default="auto"
-        Epochs in which anchors move; "auto" makes 4,000 batches of 128 rows, in 12 to 30 epochs.
+        Epochs in which anchors move. "auto" moves each anchor by 20,000 rows on average, in 8 to 30
+        epochs: many anchors among few rows need most.
     anchor_step : float or "auto", default="auto"
         Length of the first anchor steps of "dual", in units of the rows; 0: anchors are fixed.
         "auto" is a tenth of the typical distance to the nearest anchor, or less where that would
@@ -67,9 +68,9 @@ class SupervisedAnchorSVC(ChainClassifier):
     skip : int or "auto", default="auto"
         Visits between two decays of the weights in "sgd".
     keep_if_better : bool, default=True
-        Hold out a tenth of the rows, and use the learned anchors only if they predict these rows
-        better than the initial anchors. Costs about one more fit. With fewer than 200 rows, and
-        with "sgd", the learned anchors are used without this test.
+        Hold out a tenth of the rows, and use the anchors that predict these rows best: those after
+        every third epoch, or the initial ones. Costs about one more fit. With fewer than 200 rows,
+        and with "sgd", the learned anchors are used without this test.
     max_iter : int, default=1000
         The most epochs of training weights for given anchors.
     tol : float, default=1e-3
@@ -92,7 +93,9 @@ class SupervisedAnchorSVC(ChainClassifier):
     anchors_, initial_anchors_ : ndarray of shape (n_anchors, width)
         The anchors in use, and the initial ones.
     anchors_learned_ : bool
-        Whether the anchors in use are the learned ones.
+        Whether the anchors in use are learned ones.
+    best_epoch_ : int
+        After how many epochs the anchors in use were there; 0 for the initial ones.
     held_out_accuracy_ : dict or None
         Accuracy on the held-out rows with the initial ("started") and the "learned" anchors.
     history_ : list of AnchorEpoch
@@ -181,7 +184,7 @@ class SupervisedAnchorSVC(ChainClassifier):
         )
 
     def _most_epochs(self, data: LabelledRows) -> int:
-        return self._schedule().n_epochs(data.X.shape[0]) + 4 * self.max_iter
+        return self._schedule().most_epochs + 4 * self.max_iter
 
     # ---- training ------------------------------------------------------------------------------
 
@@ -198,7 +201,8 @@ class SupervisedAnchorSVC(ChainClassifier):
             outcome, result = learner.learn(alpha)
         # Only now: an interrupted fit must not set some of them.
         self.initial_anchors_ = chain.gate.anchors
-        self.anchors_learned_ = outcome.is_learned
+        self.best_epoch_ = outcome.n_epochs
+        self.anchors_learned_ = outcome.n_epochs > 0
         self.held_out_accuracy_ = outcome.held_out_accuracy
         return replace(chain, gate=outcome.gate), result
 

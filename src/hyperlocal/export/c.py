@@ -201,6 +201,10 @@ def _norm(source: Source, x: Buffer, order: str) -> Buffer:
     return source.linear("norm", x, x.width, {"max": 0, "l1": 1, "l2": 2}[order])
 
 
+def _clip(source: Source, x: Buffer) -> Buffer:
+    return source.linear("clip", x, x.width)
+
+
 def _columns(source: Source, x: Buffer, columns: np.ndarray) -> Buffer:
     names = source.integers(np.arange(x.width)[columns])
     return source.linear("columns", x, len(columns), names, len(columns))
@@ -349,5 +353,5 @@ def _latent(source: Source, x: Buffer, weights: np.ndarray, exponent: float) -> 
 _STEPS: dict[str, Callable[..., Buffer]] = {
     "scale": _scale, "matrix": _matrix, "norm": _norm, "columns": _columns, "nothing": _nothing,
     "beside": _beside, "quadratic": _quadratic, "additive": _additive, "gaussian": _gaussian,
-    "local": _local, "tree": _tree, "latent": _latent,
+    "local": _local, "tree": _tree, "latent": _latent, "clip": _clip,
 }  # fmt: skip

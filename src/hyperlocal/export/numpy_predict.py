@@ -65,6 +65,10 @@ def _scale(x, factor, shift):
     return x * factor + shift
 
 
+def _clip(x):
+    return np.clip(x, 0, 1)
+
+
 def _matrix(x, matrix, shift):
     return x @ matrix + shift
 
@@ -209,7 +213,7 @@ _STEPS: dict = {
     "scale": _scale, "matrix": _matrix, "norm": _norm, "columns": _columns, "nothing": _nothing,
     "beside": _beside, "quadratic": _quadratic, "additive": _additive, "gaussian": _gaussian,
     "always": _always, "gate": _gate, "levels": _levels, "local": _local, "tree": _tree,
-    "latent": _latent, "sorted": _sorted,
+    "latent": _latent, "sorted": _sorted, "clip": _clip,
 }  # fmt: skip
 
 

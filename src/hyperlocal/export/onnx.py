@@ -306,6 +306,10 @@ def _scale(rows: Value, factor: np.ndarray, shift: np.ndarray) -> Value:
     return rows * factor + shift
 
 
+def _clip(rows: Value) -> Value:
+    return rows.graph.op("Min", rows.graph.op("Max", rows, 0), 1)
+
+
 def _matrix(rows: Value, matrix: np.ndarray, shift: np.ndarray) -> Value:
     return rows @ matrix + shift
 
@@ -367,5 +371,5 @@ _STEPS: dict[str, Callable[..., Value]] = {
     "scale": _scale, "matrix": _matrix, "norm": _norm, "columns": _columns,
     "nothing": _nothing, "beside": _beside, "quadratic": _quadratic, "additive": _additive,
     "gaussian": _gaussian, "always": _always, "gate": _gate, "levels": _levels,
-    "local": _local, "tree": _tree, "latent": _latent, "sorted": _sorted,
+    "local": _local, "tree": _tree, "latent": _latent, "sorted": _sorted, "clip": _clip,
 }  # fmt: skip

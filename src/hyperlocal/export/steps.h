@@ -109,6 +109,23 @@ static inline void hl_pull_norm(const float* weights, const float* x, int n, int
   for (int i = 0; i < n; ++i) out[i] += weights[i] / length;
 }
 
+/* ---- clip: between 0 and 1 ---- */
+
+static inline void hl_clip(const float* x, int n, float* out) {
+  for (int i = 0; i < n; ++i) out[i] = fminf(fmaxf(x[i], 0.0f), 1.0f);
+}
+
+static inline void hl_pull_clip(const float* weights, const float* x, int n, float* out,
+                                float* constant) {
+  for (int i = 0; i < n; ++i) {
+    if (x[i] >= 0.0f && x[i] < 1.0f) {
+      out[i] += weights[i];
+    } else if (x[i] > 0.0f) {
+      *constant += weights[i];
+    }
+  }
+}
+
 /* ---- columns: some of the features; nothing: none of them ---- */
 
 static inline void hl_columns(const float* x, int n, const int* columns, int n_out, float* out) {

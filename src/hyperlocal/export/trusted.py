@@ -21,6 +21,7 @@ from ..estimators.column_encoders import (
     NumberEncoder,
     TextEncoder,
 )
+from ..estimators.looks import LookTrial
 from ..estimators.neighborhood_models import CachedSvms, DannSvms, QuerySvms
 from ..estimators.pegasos_base import PegasosRun
 from ..estimators.stability import BoundTerms, Risk
@@ -33,6 +34,7 @@ from ..maps.additive import AdditiveKernelMap
 from ..maps.base import BiasOnlyMap, FeatureMap
 from ..maps.landmarks import LandmarkMap
 from ..maps.linear import InputMap, MappedInput
+from ..maps.piecewise import PiecewiseMap
 from ..maps.quadratic import QuadraticMap
 from ..maps.transformer import TransformerMap
 from ..model.background import Background
@@ -65,9 +67,10 @@ _PARTS = [
     CategoryEncoder,
     CellSearch, ClustererGate, CodeOn, Conformal, ConstantGate, DannSvms, DateEncoder, ExactSearch,
     FeatureMap, Gate, InputMap, Kernel, KernelModel, LabelledRows, LandmarkMap, LastFit,
-    LatentModel, LevelsGate, LocalModel, LocalScales, LocalSvms, MappedInput, NumberEncoder,
-    PegasosRun, PegasosState, QuadraticMap, QuerySvms, Risk, RowOrigin, SgdState,
-    StackedMap, SvmOptions, TargetScale, TextEncoder, TransformerMap, TreeModel, TreeSearch,
+    LatentModel, LevelsGate, LocalModel, LocalScales, LocalSvms, LookTrial, MappedInput,
+    NumberEncoder, PegasosRun, PegasosState, PiecewiseMap, QuadraticMap, QuerySvms, Risk, RowOrigin,
+    SgdState, StackedMap, SvmOptions, TargetScale, TextEncoder, TransformerMap, TreeModel,
+    TreeSearch,
 ]  # fmt: skip
 
 # Parts of scikit-learn's ColumnTransformer, and functions that its selectors of features call when

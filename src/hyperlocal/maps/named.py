@@ -12,11 +12,13 @@ from sklearn.kernel_approximation import Nystroem
 from ..data.arguments import check_choice
 from .additive import AdditiveKernelMap
 from .base import BiasOnlyMap, FeatureMap
+from .piecewise import PiecewiseMap
 from .quadratic import ROWS_FOR_PRINCIPAL_AXES, QuadraticMap
 from .transformer import TransformerMap
 
 FEATURE_MAPS = (
-    "auto", None, "identity", "bias_only", "quadratic", "additive_chi2", "intersection", "nystroem",
+    "auto", None, "identity", "bias_only", "quadratic", "piecewise", "piecewise_quadratic",
+    "additive_chi2", "intersection", "nystroem",
 )  # fmt: skip
 # "auto": quadratic local models on the input up to this many features, else on principal axes.
 WIDEST_QUADRATIC_INPUT = 64
@@ -58,6 +60,8 @@ def make_feature_map(
         return BiasOnlyMap()
     if feature_map == "quadratic":
         return QuadraticMap()
+    if isinstance(feature_map, str) and feature_map.startswith("piecewise"):
+        return _piecewise_map(feature_map, X, n_rows)
     if feature_map == "additive_chi2":
         return TransformerMap(AdditiveKernelMap("chi2"))
     if feature_map == "intersection":
@@ -67,10 +71,21 @@ def make_feature_map(
     return TransformerMap(feature_map)
 
 
-def _automatic_map(X: Any, n_rows: int | None) -> FeatureMap:
+def _piecewise_map(feature_map: str, X: Any, n_rows: int | None) -> FeatureMap:
     if sp.issparse(X):
-        return FeatureMap()
-    n_axes = None if X.shape[1] <= WIDEST_QUADRATIC_INPUT else N_PRINCIPAL_AXES
+        raise ValueError(f"feature_map={feature_map!r} needs dense rows; use 'auto' or None.")
+    if feature_map == "piecewise":
+        return PiecewiseMap(FeatureMap())
+    pieces = PiecewiseMap(FeatureMap()).fit(X, None, np.ones(X.shape[0]), np.random.default_rng(0))
+    return PiecewiseMap(_quadratic_map(pieces.n_features_out, n_rows or X.shape[0]))
+
+
+def _automatic_map(X: Any, n_rows: int | None) -> FeatureMap:
+    return FeatureMap() if sp.issparse(X) else _quadratic_map(X.shape[1], n_rows)
+
+
+def _quadratic_map(width: int, n_rows: int | None) -> FeatureMap:
+    n_axes = None if width <= WIDEST_QUADRATIC_INPUT else N_PRINCIPAL_AXES
     return QuadraticMap(
         n_axes, rescale=True, n_rows=n_rows, keep_features=True, least_share=LEAST_SHARE
     )

@@ -72,7 +72,7 @@ class QuadraticMap(FeatureMap):
     def _mean_squared_length(
         self, X: Any, sample_weight: np.ndarray, rng: np.random.Generator
     ) -> float:
-        sample, weights = _sample_rows(X, sample_weight, rng)
+        sample, weights = sampled_rows(X, sample_weight, rng)
         z = self._paired(sample)
         return float(np.average(np.einsum("ij,ij->i", z, z).astype(np.float64), weights=weights))
 
@@ -218,12 +218,13 @@ class QuadraticMap(FeatureMap):
         return [Step("beside", {"branches": [[components], [features]]}), quadratic]
 
 
-def _sample_rows(
+def sampled_rows(
     X: Any,
     sample_weight: np.ndarray,
     rng: np.random.Generator,
     most_rows: int = ROWS_FOR_PRINCIPAL_AXES,
 ) -> tuple[Any, np.ndarray]:
+    """At most so many random rows, and their weights."""
     if X.shape[0] <= most_rows:
         return X, sample_weight
     chosen = np.sort(rng.choice(X.shape[0], most_rows, replace=False))
@@ -247,7 +248,7 @@ def principal_axes(
     decomposition. Axes along which rows have less than ``least_share`` of their variance are left
     out.
     """
-    X, sample_weight = _sample_rows(X, sample_weight, rng, most_rows)
+    X, sample_weight = sampled_rows(X, sample_weight, rng, most_rows)
     weights = (sample_weight / sample_weight.sum()).astype(X.dtype)
     n_axes = min(n_axes, *X.shape)
     if sp.issparse(X):

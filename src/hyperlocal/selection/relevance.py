@@ -48,8 +48,10 @@ MOST_ROUNDS = 4
 MOST_ROWS = 5_000
 # Scales must be better than none by more than the standard error of the difference.
 STANDARD_ERRORS_TO_GAIN = 1.0
+# Fewer rows held out than a choice of models needs: rounds take long.
+ENOUGH_HELD_OUT_ROWS = 500
 # Rows whose gradients are taken: the mean over so many varies by some percent.
-ROWS_FOR_GRADIENTS = 500
+ROWS_FOR_GRADIENTS = 250
 # A matrix of more features has more numbers than some thousand rows determine.
 MOST_FEATURES_TO_MIX = 64
 
@@ -153,7 +155,7 @@ def learn_relevance(
     Relevance
     """
     data = sample(data, MOST_ROWS, rng)
-    folds = held_out_rows(data, rng)
+    folds = held_out_rows(data, rng, ENOUGH_HELD_OUT_ROWS)
     if not folds:
         return Relevance(None, None, 0, power, {})
     run = _Rounds(settings, training, data, power, int(rng.integers(2**63)), workers)
@@ -272,12 +274,13 @@ def with_relevance(
 ) -> Choice:
     """A choice with scales of features, for "gradient", and for "auto" if they help.
 
-    One linear model has the same gradient everywhere: instead of it, the best of the other
-    candidates is scaled, and must then be better than the linear one. Maps that state no gradients
-    stay as they are, unless relevance is asked for.
+    One linear model has the same gradient everywhere, and some maps state none: instead of these,
+    the best of the other candidates is scaled, and must then be better. A linear model is scaled if
+    relevance is asked for.
     """
     always = is_wanted(relevance)
-    start = choice if choice.richer is None or always else choice.richer
+    stays = choice.richer is None or (always and choice.settings.has_gradients)
+    start = choice if stays or choice.richer is None else choice.richer
     may_help = (
         start.settings.has_gradients
         and not start.settings.is_linear
@@ -295,7 +298,7 @@ def with_relevance(
         learned, data = replace(learned, before=None), replace(data, X=units.transform(data.X))
     found = helpful_relevances(
         learned, replace(training, C=start.C), data, own_rng, workers, always=always,
-        rival=None if start is choice else choice,
+        rival=None if start is choice or always else choice,
     )  # fmt: skip
     if not found:
         return choice
@@ -348,6 +351,8 @@ class _Rounds:
             )[0]
             for one, path, held in zip(maps, last.paths, folds, strict=True)
         ]  # fmt: skip
+        for path, before in zip(paths, last.paths, strict=True):
+            path.alpha = before.alpha
         return self._solved(paths, maps)
 
     def _solved(self, paths: list[Path], maps: list[InputMap]) -> _Round:

@@ -38,8 +38,11 @@ from .visits import visit_order
 # An epoch of small data has 64 batches, if they can be of 16 rows.
 SMALLEST_BATCH, LARGEST_BATCH = 16, 128
 BATCHES_PER_EPOCH = 64
-VISITS_WANTED = 4_000 * LARGEST_BATCH
-FEWEST_EPOCHS, MOST_EPOCHS = 12, 30
+# Enough epochs that each anchor is moved by so many rows: many anchors among few rows take longest.
+MOVES_WANTED = 20_000
+FEWEST_EPOCHS, MOST_EPOCHS = 8, 30
+# Epochs between two evaluations of the anchors on held-out rows.
+EPOCHS_BETWEEN_EVALUATIONS = 3
 # Variables at a bound whose margins exceed one by more than this are not visited. (The largest
 # violation of the last epoch, the rule for fixed gates, is of little use while codes change.)
 SLACK = 0.1
@@ -58,6 +61,8 @@ LONGEST_STEP = 0.1
 LARGEST_CHANGE = 0.03
 
 PassOver = Callable[[Gate], "FullPass"]
+# How good a gate and weights for it are, the larger the better.
+Evaluate = Callable[[Gate, np.ndarray], tuple[float, ...]]
 
 
 class FullPass(NamedTuple):
@@ -96,9 +101,11 @@ class LearnedAnchors:
     stopped : bool
         Whether a monitor ended the run early.
     alpha : ndarray or None
-        Dual variables for the gate (dual descent).
+        Dual variables for the last gate (dual descent).
     weights : ndarray or None
         Weights for the gate (stochastic gradient).
+    epoch : int
+        After how many epochs the gate was found.
     """
 
     gate: Gate
@@ -106,18 +113,23 @@ class LearnedAnchors:
     stopped: bool = False
     alpha: np.ndarray | None = None
     weights: np.ndarray | None = None
+    epoch: int = 0
 
 
-def default_epochs(n_rows: int) -> int:
-    """Enough epochs for 4,000 batches of 128 rows, between 12 and 30.
+def default_epochs(n_rows: int, gate: Gate) -> int:
+    """Enough epochs that each anchor is moved by 20,000 rows on average, between 8 and 30.
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from hyperlocal.gates.gate import Gate
     >>> from hyperlocal.solvers.anchor_descent import default_epochs
-    >>> default_epochs(100), default_epochs(20_000), default_epochs(1_000_000)
-    (30, 25, 12)
+    >>> gate = Gate(np.zeros((100, 2)), n_neighbors=8, coding="soft", beta=1.0)
+    >>> default_epochs(100, gate), default_epochs(20_000, gate), default_epochs(1_000_000, gate)
+    (30, 12, 8)
     """
-    return int(np.clip(VISITS_WANTED // max(1, n_rows), FEWEST_EPOCHS, MOST_EPOCHS))
+    wanted = MOVES_WANTED * gate.n_anchors // max(1, n_rows * gate.n_neighbors)
+    return int(np.clip(wanted, FEWEST_EPOCHS, MOST_EPOCHS))
 
 
 def batch_size(n_rows: int) -> int:
@@ -143,6 +155,7 @@ def learn_by_dual(
     rng: np.random.Generator,
     monitor: Monitor | None = None,
     alpha: np.ndarray | None = None,
+    evaluate: Evaluate | None = None,
     epochs_between_passes: int = EPOCHS_BETWEEN_PASSES,
     fewest_numbers_to_share: int = FEWEST_NUMBERS_TO_SHARE,
 ) -> LearnedAnchors:
@@ -164,6 +177,9 @@ def learn_by_dual(
         Called after each epoch with ``objective`` and ``accuracy``.
     alpha : ndarray of shape (n_rows, n_columns), optional
         Dual variables to start from.
+    evaluate : callable, optional
+        Evaluates anchors and weights after every third epoch and the last one: the best anchors are
+        returned, not the last.
     epochs_between_passes : int
         Epochs from one full pass over all rows to the next.
     fewest_numbers_to_share : int
@@ -178,11 +194,20 @@ def learn_by_dual(
         n_epochs, alpha, epochs_between_passes, fewest_numbers_to_share,
     )  # fmt: skip
     epochs = Epochs(n_epochs, monitor)
+    best, best_value = LearnedAnchors(learner.gate, learner.history), None
     for number in epochs:
         record = learner.prepare(number - 1)
         learner.run_epoch(number - 1)
         epochs.report(**record.facts())
-    return LearnedAnchors(learner.gate, learner.history, epochs.stopped, alpha=learner.alpha)
+        if evaluate is None:
+            best.epoch = number
+        elif number % EPOCHS_BETWEEN_EVALUATIONS == 0 or epochs.ended:
+            value = evaluate(learner.gate, learner.descent.weights)
+            if best_value is None or value >= best_value:
+                best_value, best.epoch = value, number
+                best.gate = replace(learner.gate, anchors=learner.gate.anchors.copy())
+    best.stopped, best.alpha = epochs.stopped, learner.alpha
+    return best
 
 
 class RightRows:

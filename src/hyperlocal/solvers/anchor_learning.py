@@ -58,10 +58,16 @@ class AnchorSchedule:
     skip: Any = "auto"
     keep_if_better: bool = True
 
-    def n_epochs(self, n_rows: int) -> int:
+    @property
+    def most_epochs(self) -> int:
+        """The most epochs in which anchors move."""
+        is_auto = isinstance(self.anchor_epochs, str)
+        return anchor_descent.MOST_EPOCHS if is_auto else int(self.anchor_epochs)
+
+    def n_epochs(self, n_rows: int, gate: Gate) -> int:
         """Epochs in which anchors move."""
         if isinstance(self.anchor_epochs, str):
-            return anchor_descent.default_epochs(n_rows)
+            return anchor_descent.default_epochs(n_rows, gate)
         return int(self.anchor_epochs)
 
     def first_step(self, codes: Codes, sample_weight: np.ndarray, beta: float) -> float:
@@ -141,7 +147,7 @@ class Outcome:
     gate: Gate
     alpha: np.ndarray | None
     history: list[AnchorEpoch]
-    is_learned: bool = True
+    n_epochs: int  # in which the anchors moved: 0 for the initial ones
     held_out_accuracy: dict[str, float] | None = None
 
 
@@ -178,7 +184,7 @@ class AnchorLearner:
             outcome = self._learn_and_evaluate(held_out, alpha)
         else:
             learned = self.move(self.rows, alpha)
-            outcome = Outcome(learned.gate, learned.alpha, learned.history)
+            outcome = Outcome(learned.gate, learned.alpha, learned.history, learned.epoch)
         problem = self.rows.problem(outcome.gate)
         right = RightRows(problem)
         result = self._solve(problem, outcome.alpha, right)
@@ -196,8 +202,12 @@ class AnchorLearner:
         alpha: np.ndarray | None,
         n_epochs: int | None = None,
         shorter: float = 1.0,
+        held_out: RecodedRows | None = None,
     ) -> LearnedAnchors:
-        """Move the anchors, starting from dual variables for the present gate."""
+        """Move the anchors, starting from dual variables for the present gate.
+
+        Returned are the anchors of the epoch that predicts held-out rows best, or of the last one.
+        """
         most = MOST_COST_NORMALIZED if rows.chain.normalize else MOST_COST
         C = min(self.training.C, most)
         if alpha is None or self.training.C > C:
@@ -207,13 +217,14 @@ class AnchorLearner:
                 monitor=self.epochs,
             )  # fmt: skip
         if n_epochs is None:
-            n_epochs = self.schedule.n_epochs(rows.data.X.shape[0])
+            n_epochs = self.schedule.n_epochs(rows.data.X.shape[0], self.gate)
         weights = rows.data.sample_weight
         step = self.schedule.first_step(rows.codes(self.gate), weights, self.gate.beta)
         return anchor_descent.learn_by_dual(
             rows.space, self.gate, lambda gate: rows.full_pass(gate, C),
             n_epochs=0 if self.epochs.stop else n_epochs,
             step=shorter * step, rng=self.rng, monitor=self.epochs, alpha=alpha,
+            evaluate=None if held_out is None else held_out.evaluate,
         )  # fmt: skip
 
     def _learn_and_evaluate(self, held_out: np.ndarray, alpha: np.ndarray | None) -> Outcome:
@@ -222,7 +233,7 @@ class AnchorLearner:
         test = self.rows.part(np.flatnonzero(held_out))
         part_alpha = None if alpha is None else np.ascontiguousarray(alpha[~held_out])
         started = self._solve(part.problem(self.gate), part_alpha)
-        learned = self.move(part, started.alpha)
+        learned = self.move(part, started.alpha, held_out=test)
         finished = self._solve(part.problem(learned.gate), learned.alpha)
         before = test.evaluate(self.gate, started.weights)
         after = test.evaluate(learned.gate, finished.weights)
@@ -230,8 +241,8 @@ class AnchorLearner:
         everyone = np.zeros((len(held_out), finished.weights.shape[1]), finished.weights.dtype)
         everyone[~held_out] = finished.alpha if better else started.alpha
         return Outcome(
-            learned.gate if better else self.gate, everyone, learned.history, better,
-            {"started": before[0], "learned": after[0]},
+            learned.gate if better else self.gate, everyone, learned.history,
+            learned.epoch if better else 0, {"started": before[0], "learned": after[0]},
         )  # fmt: skip
 
     def _choose_held_out(self) -> np.ndarray:
@@ -261,7 +272,7 @@ class AnchorLearner:
         n_rows = self.rows.data.X.shape[0]
         learned = anchor_sgd.learn_by_sgd(
             self.rows.space, self.gate, self.rows.problem,
-            n_epochs=0 if self.epochs.stop else self.schedule.n_epochs(n_rows),
+            n_epochs=0 if self.epochs.stop else self.schedule.n_epochs(n_rows, self.gate),
             state=state, skip=self.schedule.given_skip,
             penalize_intercept=self.training.penalize_intercept, rng=self.rng,
             monitor=self.epochs,
@@ -274,7 +285,7 @@ class AnchorLearner:
             learned.weights, n_epochs, best.objective, np.nan, True, learned.stopped,
             history=[*learned.history[:-1], last],
         )  # fmt: skip
-        return Outcome(learned.gate, None, learned.history), result, state.t0
+        return Outcome(learned.gate, None, learned.history, best.epoch), result, state.t0
 
     def first_state(self, weights: np.ndarray) -> SgdState:
         """The state of stochastic gradient before its first visit."""

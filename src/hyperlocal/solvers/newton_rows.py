@@ -205,9 +205,11 @@ def written_out(lifted: LiftedRows) -> np.ndarray:
 def rows_of_products(products: np.ndarray) -> np.ndarray:
     """Rows with the given products, but for rounding, without which equal rows had no factor."""
     largest = products.diagonal().max(initial=0) or 1.0
-    for share in (1e-13, 1e-11, 1e-9):
+    for digits in (512, 512e2, 512e4):
+        raised = products.copy()
+        np.fill_diagonal(raised, raised.diagonal() + digits * np.finfo(raised.dtype).eps * largest)
         try:
-            return np.linalg.cholesky(products + share * largest * np.eye(len(products)))
+            return np.linalg.cholesky(raised)
         except np.linalg.LinAlgError:
             continue
     values, vectors = np.linalg.eigh(products)
