@@ -93,6 +93,12 @@ DEFAULTS = [kind() for kind in PUBLIC_ESTIMATORS.values() if kind not in OTHERS]
 ESTIMATORS = [*DEFAULTS, AdditiveKernelMap(), *OPTIONS]
 
 
+@pytest.fixture(autouse=True)
+def _array_api(monkeypatch):
+    """Let scikit-learn check that dispatch by the array API changes nothing; it skips otherwise."""
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+
+
 @parametrize_with_checks(ESTIMATORS)
 def test_sklearn_check(estimator, check):
     """The estimator keeps a promise that scikit-learn's users rely on."""
