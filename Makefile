@@ -99,6 +99,8 @@ sanitize: $(VENV)/.installed-test
 	  --config-settings=build-dir=$(SANITIZED)-objects \
 	  --config-settings=cmake.define.HYPERLOCAL_WERROR=ON \
 	  --config-settings=cmake.define.HYPERLOCAL_SANITIZE=$(SANITIZER) .
+	PYTHONPATH=$(SANITIZED) $(BIN)/python -c "from importlib.util import find_spec; \
+	  path = find_spec('hyperlocal').origin; assert '$(SANITIZED)' in path, path + ' hides the build'"
 	LD_PRELOAD="$(foreach library,$(LIBRARIES),$$($(CXX) -print-file-name=lib$(library).so))" \
 	  ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=halt_on_error=1 OPENBLAS_NUM_THREADS=1 \
 	  HYPERLOCAL_FUZZ_CALLS=$(FUZZ_CALLS) HYPERLOCAL_CORE=baseline PYTHONPATH=$(SANITIZED) \

@@ -194,7 +194,8 @@ class ColumnsAside {
         n_columns_(n_columns),
         width_(lifted.block_width()),
         n_padded_((n_columns + lanes - 1) / lanes * lanes),
-        aside_(lifted.n_anchors() * width_ * n_padded_) {
+        // Where three registers would do, four are read: one more after the last block.
+        aside_(lifted.n_anchors() * width_ * n_padded_ + lanes) {
     for (Index j = 0; j < lifted.n_anchors(); ++j)
       for (Index column = 0; column < n_columns; ++column)
         for (Index v = 0; v < width_; ++v)

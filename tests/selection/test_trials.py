@@ -5,7 +5,14 @@ import pytest
 
 from hyperlocal.data.labelled import LabelledRows
 from hyperlocal.model.chain_settings import ChainSettings
-from hyperlocal.selection.trials import PathSolver, held_out_rows, paths_of, row_criteria
+from hyperlocal.selection.trials import (
+    MOST_CLASSES,
+    PathSolver,
+    held_out_rows,
+    paths_of,
+    row_criteria,
+    sample,
+)
 from hyperlocal.solvers.training import Training
 
 
@@ -53,3 +60,14 @@ def test_the_criterion_does_not_depend_on_the_scale():
     values = [row_criteria(factor * scores, target, np.ones(50)) for factor in (1e-3, 1.0, 1e3)]
     np.testing.assert_allclose(values[0], values[1], rtol=1e-4)
     np.testing.assert_allclose(values[2], values[1], rtol=1e-4)
+
+
+def test_of_very_many_classes_some_are_sampled():
+    """The rows of a sample are of at most so many classes, and keep their labels."""
+    n_classes, n_rows = 3 * MOST_CLASSES, 6 * MOST_CLASSES
+    target = np.arange(n_rows, dtype=np.int32) % n_classes
+    data = LabelledRows(target[:, np.newaxis] * 1.0, target, np.arange(n_classes), np.ones(n_rows))
+    some = sample(data, n_rows, np.random.default_rng(0))
+    assert len(some.classes) == len(np.unique(some.target)) == MOST_CLASSES
+    np.testing.assert_array_equal(some.labels, some.X[:, 0])
+    assert some.n_represented == n_rows

@@ -42,6 +42,7 @@ from ..estimators.profile import ProfileSVC
 from ..estimators.sdca import SDCASVC
 from ..estimators.second_look import SecondLookSVC
 from ..estimators.supervised_anchors import SupervisedAnchorSVC
+from ..estimators.supervised_anchors_svr import SupervisedAnchorSVR
 from ..neighbors.megm import MEGM
 from .targets import CLASSIFICATION, REGRESSION
 
@@ -74,8 +75,8 @@ class Method:
 
     key: str  #: short name, for the command line and for plans
     label: str  #: name in tables
-    make: Make
-    package: Package = HYPERLOCAL
+    make: Make  #: an unfitted estimator, of a seed and a number of threads
+    package: Package = HYPERLOCAL  #: what must be installed for it
     max_rows: int | None = None  #: training rows above which its time is predicted first
     growth: float = 1.1  #: power of the number of rows with which the time of a fit grows
     needs_dense: bool = False  #: whether sparse rows must be made dense for it
@@ -94,8 +95,14 @@ def pick_methods(keys: Iterable[str], known: Mapping[str, Method] | None = None)
     Parameters
     ----------
     keys : iterable of str
+        Keys of the methods.
     known : mapping of str to Method, optional
         Where to look; default: :data:`METHODS`.
+
+    Returns
+    -------
+    list of Method
+        The methods, in that order.
 
     Examples
     --------
@@ -265,6 +272,7 @@ DEFAULT_REGRESSORS = (
     _ours("locally-linear-identity", "locally linear (linear)", _linear_local_regressors),
     _ours("locally-linear", "locally linear (quadratic)", LocallyLinearSVR, **DENSE),
     _ours("locally-linear-cv", "locally linear (tuned)", LocallyLinearSVRCV, **SLOW, **DENSE),
+    _ours("supervised-anchors", "supervised anchors", SupervisedAnchorSVR, **SOMEWHAT_SLOW),
     _scikit_learn("mean", "mean", DummyRegressor, [], **SAME),
     _scikit_learn("ridge", "ridge regression", Ridge, [], **SAME),
     _scikit_learn("linear-svr", "linear SVR", _linear_svr, SEED, **SAME),

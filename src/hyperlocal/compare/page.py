@@ -47,6 +47,19 @@ def write_page(
 ) -> None:
     """Write the page to a file; see :func:`render_page`.
 
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    experiment : Experiment
+        What was compared on.
+    outcomes : sequence of Outcome
+        What :func:`run` returned, for each method.
+    seed : int, default=0
+        The seed that was used, which the page shows.
+    metric : str, default=None
+        The measure that the page begins with.
+
     Examples
     --------
     >>> import tempfile
@@ -84,6 +97,11 @@ def render_page(
     metric : str, optional
         What the picture shows and the best method is best by: a name of
         :data:`~hyperlocal.compare.metrics.METRICS`; accuracy or R² by default.
+
+    Returns
+    -------
+    str
+        The page.
 
     Examples
     --------

@@ -69,9 +69,9 @@ class Row:
 class Outcome:
     """A row of the table, with the model that it describes unless that was not run to the end."""
 
-    row: Row
+    row: Row  #: the figures
     needs_dense: bool = False  #: whether the model takes dense rows only
-    model: Any = None
+    model: Any = None  #: fitted to the training rows
     predicted: np.ndarray | None = None  #: labels predicted for the test rows
     probabilities: np.ndarray | None = None  #: of the classes, where the method has them
 
@@ -90,7 +90,9 @@ def run(
     Parameters
     ----------
     method : Method
+        What is fitted.
     experiment : Experiment
+        The rows.
     seed : int, default=0
         Random state of the estimator.
     n_jobs : int, optional
@@ -246,12 +248,22 @@ def compare(
     Parameters
     ----------
     data : Dataset
+        Rows and their target.
     methods : iterable of Method, optional
         Default: those of the task that run unasked, without those that would be slow.
-    test_size, seed, task
-        See :func:`prepare`.
-    seed, n_jobs
-        See :func:`run`.
+    test_size : float, default=0.25
+        Share of the rows to test on, where the data have no test rows of their own.
+    seed : int, default=0
+        Seeds the split and the methods.
+    n_jobs : int or None, default=None
+        Threads of the methods that take it.
+    task : {"auto", "classification", "regression"}, default="auto"
+        What is predicted, as in :func:`prepare`.
+
+    Returns
+    -------
+    list of Row
+        The figures of each method.
 
     Examples
     --------

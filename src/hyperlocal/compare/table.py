@@ -17,6 +17,18 @@ def headings(metrics: Sequence[str]) -> tuple[str, ...]:
 def format_table(rows: Iterable[Row], metrics: Sequence[str] = ("accuracy",)) -> str:
     """Return rows as aligned plain text, with a column for each of the metrics.
 
+    Parameters
+    ----------
+    rows : iterable of Row
+        The figures of methods.
+    metrics : sequence of str, default=("accuracy",)
+        The measures, one column each.
+
+    Returns
+    -------
+    str
+        The lines.
+
     Examples
     --------
     >>> from hyperlocal.compare import Row, format_table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 
 from ..estimators.locally_linear import LocallyLinearSVC
-from .base import DaskClassifier
+from .classifier import DaskClassifier
 
 
 @dataclass(eq=False, repr=False)
@@ -31,15 +31,18 @@ class DaskLocallyLinearSVC(DaskClassifier):
         Epochs over a partition's rows between two exchanges of weights; 0.5 is a random half of the
         rows. "auto" is 8 for partitions below 20,000 rows, 4 below 50,000, 2 below 200,000, and 1
         above: more epochs save rounds, fewer save work.
-    n_anchors, n_neighbors, coding, beta, anchors, feature_map, code_on, normalize, loss, \
-multi_class, intercept_scaling, class_weight, random_state, verbose
-        As in :class:`hyperlocal.LocallyLinearSVC`.
+    n_anchors, n_neighbors, beta, anchors, feature_map, code_on, normalize : as on one machine
+        They are those of :class:`hyperlocal.LocallyLinearSVC`.
     C : float, default=3.0
         Weight of the losses; a number, because a search would need all rows several times.
+    loss, multi_class : as on one machine
+        They are those of :class:`hyperlocal.LocallyLinearSVC`.
     max_iter : int, default=500
         The most rounds; fewer than epochs elsewhere, because a round has several epochs.
     tol : float, default=1e-3
         Relative duality gap at which to stop.
+    intercept_scaling, class_weight, random_state, verbose, coding : as on one machine
+        They are those of :class:`hyperlocal.LocallyLinearSVC`.
 
     Attributes
     ----------

@@ -14,7 +14,7 @@ from ..model.local_model import LocalModel
 from ..runtime.progress import EpochMonitor
 from ..solvers.anchor_learning import AnchorSchedule
 from ..solvers.result import SolverResult
-from .base import DaskClassifier
+from .classifier import DaskClassifier
 from .remote_team import RemoteTeam
 from .tasks import Plan
 
@@ -30,10 +30,24 @@ class DaskSupervisedAnchorSVC(DaskClassifier):
 
     Parameters
     ----------
-    client, partitioning, n_partitions, epochs_per_round, tol
-        As in :class:`DaskLocallyLinearSVC`.
+    client, partitioning, n_partitions, epochs_per_round : as in DaskLocallyLinearSVC
+        They are those of :class:`DaskLocallyLinearSVC`.
+    n_anchors, n_neighbors, beta, anchors : as on one machine
+        They are those of :class:`hyperlocal.SupervisedAnchorSVC`.
+    feature_map : None, str or transformer, default=None
+        The row itself by default, because learned anchors make products of features unnecessary.
+    code_on, normalize : as on one machine
+        They are those of :class:`hyperlocal.SupervisedAnchorSVC`.
+    C : float, default=3.0
+        Weight of the losses; a number, because anchors are learned for one C.
+    loss, multi_class : as on one machine
+        They are those of :class:`hyperlocal.SupervisedAnchorSVC`.
     max_iter : int, default=500
         The most rounds; fewer than epochs elsewhere, because a round has several epochs.
+    tol : float, default=1e-3
+        Relative duality gap at which to stop.
+    intercept_scaling, class_weight, random_state, verbose : as on one machine
+        They are those of :class:`hyperlocal.SupervisedAnchorSVC`.
     anchor_rounds : int, default=4
         Rounds in which anchors move.
     anchor_epochs : int or "auto", default="auto"
@@ -43,13 +57,6 @@ class DaskSupervisedAnchorSVC(DaskClassifier):
     keep_if_better : bool, default=True
         Also train the weights for the initial anchors, and use the learned ones only if they reach
         a lower objective.
-    feature_map : None, str or transformer, default=None
-        The row itself by default, because learned anchors make products of features unnecessary.
-    C : float, default=3.0
-        Weight of the losses; a number, because anchors are learned for one C.
-    n_anchors, n_neighbors, beta, anchors, code_on, normalize, loss, multi_class, \
-intercept_scaling, class_weight, random_state, verbose
-        As in :class:`hyperlocal.SupervisedAnchorSVC`.
 
     Attributes
     ----------

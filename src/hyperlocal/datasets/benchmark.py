@@ -98,6 +98,11 @@ TABLES: Mapping[str, TableSource] = {
 def known_datasets() -> list[str]:
     """Return the names of the benchmark sets.
 
+    Returns
+    -------
+    list of str
+        Names that :func:`load_dataset` takes.
+
     Examples
     --------
     >>> from hyperlocal.datasets import known_datasets

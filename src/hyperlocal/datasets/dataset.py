@@ -17,6 +17,16 @@ MOST_COLUMNS = 100_000_000
 def is_sparse(X: Any) -> bool:
     """Whether rows are sparse (a plain bool, which type checkers do not narrow by).
 
+    Parameters
+    ----------
+    X : any
+        Rows.
+
+    Returns
+    -------
+    bool
+        Whether they are a SciPy matrix or array.
+
     Examples
     --------
     >>> import numpy as np
@@ -84,7 +94,13 @@ class Dataset:
         return self.X_test is not None
 
     def all_rows(self) -> tuple[Rows, np.ndarray]:
-        """Return every row and label, the test part (if any) after the training part."""
+        """Return every row and label, the test part (if any) after the training part.
+
+        Returns
+        -------
+        tuple of rows and ndarray
+            All rows and their labels.
+        """
         if self.X_test is None or self.y_test is None:
             return self.X_train, self.y_train
         parts = [self.X_train, self.X_test]

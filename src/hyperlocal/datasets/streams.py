@@ -51,7 +51,7 @@ def stream(
         The label column of a table or npy file, by name or by number from 0 (negative: from the
         end); by default the last. Of an npy file also the path of another one with the labels. Of
         an array in Python: the labels.
-    columns, optional
+    columns, optional : sequence of str, default=None and ()
         The columns of a table to read, in this order, as in :func:`read_raw`; there are no labels
         then, unless a target is named.
     encoder : transformer, optional
@@ -109,10 +109,15 @@ def stream(
 class RowStream(ABC):
     """Blocks of rows of a file or an array; iterate over it as often as needed.
 
-    Attributes
+    Parameters
     ----------
     name : str
         What to call the data in a table.
+    reading : Reading
+        Sizes and types of blocks, as :func:`stream` chooses them.
+
+    Attributes
+    ----------
     n_rows, n_features : int
         Some formats must be read to the end to know them.
     feature_names : tuple of str, or None
@@ -144,7 +149,7 @@ class RowStream(ABC):
 
     @abstractmethod
     def raw_blocks(self) -> Iterator[RawRows]:
-        """Blocks as the file has them: text as text, for a pipeline that encodes it."""
+        """Read blocks as the file has them: text as text, for a pipeline that encodes it."""
 
 
 class ArrayStream(RowStream):

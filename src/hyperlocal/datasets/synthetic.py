@@ -29,6 +29,7 @@ def make_banana(
     Returns
     -------
     X : ndarray of shape (n_samples, 2)
+        Points of the plane, and the class of each.
     y : ndarray of shape (n_samples,)
         Labels 0 and 1, in random order.
 
@@ -68,6 +69,7 @@ def make_sines(
     Returns
     -------
     X : ndarray of shape (n_samples, 2)
+        Points of the plane, and the class of each.
     y : ndarray of shape (n_samples,)
         Labels 0 (below) and 1 (above), in random order.
 

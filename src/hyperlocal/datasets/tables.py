@@ -113,6 +113,11 @@ def read_raw(
     part : {"train", "test"}, default="train"
         Which part of an npz file that has both.
 
+    Returns
+    -------
+    RawRows
+        The rows, their labels if there are any, and names of columns.
+
     Examples
     --------
     >>> import tempfile

@@ -31,16 +31,14 @@ class AdaptiveNeighborhoodSVC(NeighborhoodClassifier):
         Size of a neighborhood: ``3 log2 N`` for N distinct rows, a number, what a function of N
         returns, or the best of several by leave-one-out accuracy. "auto" is no fixed
         number, because among more rows as many neighbors are nearer.
-    metric : {"megm", "dann"} or transformer, default="megm"
-        What learns the metric: :class:`MEGM`; any transformer with ``fit(X, y)`` and ``transform``,
-        such as ``NeighborhoodComponentsAnalysis`` or a pipeline; or "dann", a metric of each
-        query's own from the classes of the rows around it. Sample weights play no part in it.
     kernel : {"rbf", "linear", "poly"} or callable, default="rbf"
     gamma : "local", "scale", "auto" or float, default="local"
         ``γ`` of the kernel, in the space of the metric; "local" because one value for all
         queries can make a kernel matrix nearly the identity in high dimension.
     degree : int, default=3
+        Degree of the polynomial kernel.
     coef0 : float, default=1.0
+        Constant of the polynomial kernel.
     algorithm : {"exact", "tree", "approximate"}, default="exact"
     cache_neighborhoods : bool, default=False
         Train the SVMs of covering centers once, at ``fit`` (not with "dann").
@@ -49,13 +47,21 @@ class AdaptiveNeighborhoodSVC(NeighborhoodClassifier):
     C : float, default=10.0
         Larger than that of other estimators, because it is the LSVM paper's.
     tol : float, default=1e-3
+        Tolerance of the optimality conditions of a local SVM, as in LIBSVM.
     max_iter : int, default=100000
         The most steps of one local SVM; many, because a step changes two dual variables only.
     class_weight : dict, "balanced" or None, default=None
+        Weights of classes; they multiply the weights of the class's rows.
     n_jobs : int or None, default=None
+        Threads; the result does not depend on it.
     random_state : int, RandomState instance or None, default=None
         Seeds MEGM too.
     verbose : int, default=0
+        1 writes progress of the choice of ``n_neighbors`` to stderr.
+    metric : {"megm", "dann"} or transformer, default="megm"
+        What learns the metric: :class:`MEGM`; any transformer with ``fit(X, y)`` and ``transform``,
+        such as ``NeighborhoodComponentsAnalysis`` or a pipeline; or "dann", a metric of each
+        query's own from the classes of the rows around it. Sample weights play no part in it.
 
     Attributes
     ----------

@@ -53,6 +53,7 @@ class LabelledFitting(CallbackSupportMixin):
         Returns
         -------
         self
+            The fitted estimator.
         """
         self._check_arguments()
         data = check_labelled_rows(self, X, y, sample_weight, self.class_weight)
@@ -66,7 +67,7 @@ class LocalClassifier(ClassifierMixin):
     classes_: np.ndarray
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of rows.
+        """Score rows.
 
         Parameters
         ----------
@@ -76,11 +77,23 @@ class LocalClassifier(ClassifierMixin):
         Returns
         -------
         ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
+            A score per class; the largest one's is predicted. With two classes, that of the second.
         """
         return as_decisions(self._row_scores(X))
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predicted class labels of rows."""
+        """Predict the class labels of rows.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The labels.
+        """
         codes = predicted_codes(self._row_scores(X))
         return self.classes_[codes]
 

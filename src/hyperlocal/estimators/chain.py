@@ -58,6 +58,7 @@ class ChainFitting(BaseEstimator):
         Returns
         -------
         self
+            The fitted estimator.
         """
         settings, training = self._checked_arguments()
         data, target = self._task.rows(self, X, y, sample_weight)
@@ -181,7 +182,20 @@ class ChainFitting(BaseEstimator):
         *,
         feature_names: Sequence[str] | None = None,
     ) -> Any:
-        """Become the fitted estimator of a model that was trained elsewhere, as on a cluster."""
+        """Become the fitted estimator of a model that was trained elsewhere, as on a cluster.
+
+        Parameters
+        ----------
+        chain, training, result : LocalModel, Training and SolverResult
+            The model, how it was trained, and what the solver returned.
+        target, n_rows, feature_names : Target, int and sequence of str or None
+            What is predicted, the number of training rows, and names of the columns.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         self.n_features_in_ = chain.n_features_in
         if feature_names is not None:
             self.feature_names_in_ = np.array(feature_names, dtype=object)

@@ -36,13 +36,16 @@ class ChainClassifier(
         ----------
         X : {array-like, CSR} of shape (n_rows, n_features)
         y : array-like of shape (n_rows,)
+            Labels.
         classes : array-like, default=None
             All labels of all batches; required at the first call, unless ``fit`` was called before.
         sample_weight : array-like of shape (n_rows,), default=None
+            Weights of the rows; one by default.
 
         Returns
         -------
         self
+            The fitted estimator.
 
         Examples
         --------

@@ -39,11 +39,14 @@ class ChainRegressor(
         ----------
         X : {array-like, CSR} of shape (n_rows, n_features)
         y : array-like of shape (n_rows,) or (n_rows, n_targets)
+            Values.
         sample_weight : array-like of shape (n_rows,), default=None
+            Weights of the rows; one by default.
 
         Returns
         -------
         self
+            The fitted estimator.
 
         Examples
         --------

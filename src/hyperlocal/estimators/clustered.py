@@ -33,13 +33,6 @@ class ClusteredSVC(ClusterwiseClassifier):
     ----------
     n_anchors : int or "auto", default="auto"
         Number of clusters. "auto" is ``max(8, √N/4)``, at most N/8, of N distinct rows.
-    anchors : {"kmeans", "random"}, array of shape (n_anchors, n_features), or clusterer, \
-default="kmeans"
-        How rows are clustered: by k-means, by the nearest of random rows or of given centers, or by
-        ``predict`` of a scikit-learn clusterer, of which a clone is fitted.
-    global_penalty : float, default=1.0
-        ``λ``: the smaller, the more is left to the global model; very large makes clusters
-        independent.
     C : float or "auto", default="auto"
         Weight of the losses. "auto" is ten over the mean squared length of the lifted rows, because
         these are not normalized: the best value depends on their scale.
@@ -60,6 +53,13 @@ default="kmeans"
         Seeds clusters and the order of visits.
     verbose : int, default=0
         1 writes progress to stderr now and then, 2 every epoch.
+    anchors : {"kmeans", "random"}, array of shape (n_anchors, n_features), or clusterer, \
+default="kmeans"
+        How rows are clustered: by k-means, by the nearest of random rows or of given centers, or by
+        ``predict`` of a scikit-learn clusterer, of which a clone is fitted.
+    global_penalty : float, default=1.0
+        ``λ``: the smaller, the more is left to the global model; very large makes clusters
+        independent.
 
     Attributes
     ----------

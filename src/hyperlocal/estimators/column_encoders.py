@@ -7,6 +7,7 @@ writes its part of the output.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -168,3 +169,13 @@ class TextEncoder(ColumnEncoder):
         assert codes is not None
         texts = [text or "" for text in column.texts]
         out[:] = self.vectorizer.transform([texts[code] for code in codes]).toarray()
+
+
+def encoded(encoders: Sequence[Any], columns: Sequence[Column], dtype: Any) -> np.ndarray:
+    """The dense rows of some columns; those whose encoder is None are left out."""
+    pairs = [pair for pair in zip(encoders, columns, strict=True) if pair[0] is not None]
+    ends = np.cumsum([0, *(len(encoder.endings) for encoder, _ in pairs)])
+    out = np.zeros((len(columns[0]), ends[-1]), dtype=np.dtype(dtype))
+    for (encoder, column), begin, end in zip(pairs, ends[:-1], ends[1:], strict=True):
+        encoder.write(column, out[:, begin:end])
+    return out

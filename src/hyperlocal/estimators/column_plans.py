@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from ..data.arguments import check_auto, check_choice, check_flag, check_number
 from ..data.cells import MOST_TYPOS, date_style, has_decimal_commas, number_of, seconds_of
 from ..data.table import Column
+from ..datasets.tables import close_to
 from .column_encoders import (
     CYCLES,
     DAY,
@@ -226,3 +227,11 @@ def _vectorizer(rules: Rules) -> Any:
     if rules.text == "tfidf":
         return TfidfVectorizer(max_features=rules.n_text_features, sublinear_tf=True)
     return HashingVectorizer(n_features=rules.n_text_features, alternate_sign=True)
+
+
+def known_names(argument: str, given: Collection[str], names: Sequence[str]) -> set[str]:
+    """The given names of columns; an error names those that there are not."""
+    for name in set(given) - set(names):
+        hint = f"{close_to(name, names)}; columns are {', '.join(names)}"
+        raise ValueError(f"{argument}: no column {name!r}{hint}")
+    return set(given)

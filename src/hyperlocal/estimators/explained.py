@@ -55,7 +55,18 @@ class ExplainMixin(ABC):
         return np.concatenate([block.coef for block in self.local_rows(X)])
 
     def local_intercept(self, X: Any) -> np.ndarray:
-        """The exact intercept at each row, ``(n_rows, n_columns)``; see :meth:`local_coef`."""
+        """The exact intercept at each row, ``(n_rows, n_columns)``; see :meth:`local_coef`.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_columns)
+            The intercepts.
+        """
         return np.concatenate([block.intercept for block in self.local_rows(X)])
 
     def local_rows(self, X: Any) -> Iterator[LocalRows]:
@@ -137,6 +148,7 @@ class ExplainMixin(ABC):
         Returns
         -------
         Paths
+            What contributions are computed from.
         """
         X = self._checked_rows(X)
         given = None if background is None else self._checked_rows(background)

@@ -37,10 +37,12 @@ class IntervalMixin(BaseEstimator):
             A few hundred rows or more. A third of them gives the scale of residuals near each
             anchor, the others the quantile of scaled residuals.
         y : array-like of shape (n_rows,) or (n_rows, n_targets)
+            Their values.
 
         Returns
         -------
         self
+            The calibrated estimator.
         """
         check_is_fitted(self)
         if self.quantiles_ is not None and self.quantiles_.size > 1:
@@ -60,7 +62,7 @@ class IntervalMixin(BaseEstimator):
         return self
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
-        """Intervals that contain a new value with the requested probability.
+        """Predict intervals that contain a new value with the requested probability.
 
         They are conformal: the probability is at least ``coverage`` on average over rows like those
         of :meth:`calibrate`, whatever the model. They are wider where residuals near the row's
@@ -70,6 +72,7 @@ class IntervalMixin(BaseEstimator):
         ----------
         X : {array-like, CSR} of shape (n_rows, n_features)
         coverage : float, default=0.9
+            The probability.
 
         Returns
         -------

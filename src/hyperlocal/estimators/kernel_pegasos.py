@@ -52,7 +52,9 @@ default="rbf"
         over the number of features; a Gaussian of standard deviation σ has ``1/(2σ²)``. The default
         is "scale", because that is ``SVC``'s.
     degree : int, default=3
+        Degree of the polynomial kernel.
     coef0 : float, default=1.0
+        Constant of the polynomial kernel.
     sampling : {"permutation", "fixed_permutation", "replacement"}, default="permutation"
         Rows in a new random order every epoch, in the same one, or drawn one by one.
     average : bool, default=True

@@ -34,6 +34,26 @@ class LandmarkSVC(StabilityMixin, ClusterwiseClassifier):
     ----------
     n_anchors : int or "auto", default="auto"
         Number of clusters. "auto" is ``max(8, √N/4)``, at most N/8, of N distinct rows.
+    C : float or "auto", default="auto"
+        Weight of the losses. "auto" is ten over the mean squared length of the lifted rows, because
+        these are not normalized: good values span many orders of magnitude.
+    loss : {"hinge", "squared_hinge", "log"}, default="hinge"
+        "hinge" because the bound and kernels are for it alone. "log" gives ``predict_proba``.
+    max_iter : int, default=5000
+        The most epochs; 5000 because rows that are not normalized need more of them.
+    tol : float, default=1e-3
+        Relative duality gap at which training stops.
+    intercept_scaling : float, default=1.0
+        ``B``: the bias is penalized like a weight on this constant.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes; they multiply the weights of the class's rows.
+    n_jobs : int or None, default=None
+        Threads: over rows for clusters and scores, over classes for training. The result does not
+        depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seeds clusters, landmarks and the order of visits.
+    verbose : int, default=0
+        1 writes progress to stderr now and then, 2 every epoch.
     n_neighbors : int, default=8
         Active clusters per row, unless ``coding="hard"``.
     coding : {"hard", "soft", "inverse_distance", "lle", "llc", "lcc"}, default="hard"
@@ -74,26 +94,7 @@ default="random"
         ``exp(−γ‖a − b‖²)`` or ``(γ a·b + 1)^degree``; "scale" is one over the total variance of
         the projections, "auto" one over the number of landmarks.
     degree : int, default=3
-    C : float or "auto", default="auto"
-        Weight of the losses. "auto" is ten over the mean squared length of the lifted rows, because
-        these are not normalized: good values span many orders of magnitude.
-    loss : {"hinge", "squared_hinge", "log"}, default="hinge"
-        "hinge" because the bound and kernels are for it alone. "log" gives ``predict_proba``.
-    max_iter : int, default=5000
-        The most epochs; 5000 because rows that are not normalized need more of them.
-    tol : float, default=1e-3
-        Relative duality gap at which training stops.
-    intercept_scaling : float, default=1.0
-        ``B``: the bias is penalized like a weight on this constant.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of classes; they multiply the weights of the class's rows.
-    n_jobs : int or None, default=None
-        Threads: over rows for clusters and scores, over classes for training. The result does not
-        depend on it.
-    random_state : int, RandomState instance or None, default=None
-        Seeds clusters, landmarks and the order of visits.
-    verbose : int, default=0
-        1 writes progress to stderr now and then, 2 every epoch.
+        Degree of the polynomial kernel.
 
     Attributes
     ----------

@@ -51,9 +51,6 @@ class LatentLocallyLinearSVC(LearnedGateClassifier[LatentSettings]):
     n_anchors : int or "auto", default="auto"
         Linear models per class. They have no place: the best mix is found from their products with
         the row. "auto" is chosen on a held-out part of the training rows.
-    p : float, default=1.5
-        The gate's norm, above 1; ``numpy.inf`` gives weight one to all models with a positive
-        score. Exponents other than 1.5, 2 and infinity are slower.
     C : float or "auto", default="auto"
         Weight of the losses against ``½‖W‖²``; ``1/(λN)`` in the terms of the paper. "auto" is
         chosen like ``n_anchors``, because the best value depends on their number and on the scale
@@ -70,6 +67,9 @@ class LatentLocallyLinearSVC(LearnedGateClassifier[LatentSettings]):
         Seeds the first weights, the order of visits and the held-out part.
     verbose : int, default=0
         1 writes progress to stderr now and then, 2 every epoch.
+    p : float, default=1.5
+        The gate's norm, above 1; ``numpy.inf`` gives weight one to all models with a positive
+        score. Exponents other than 1.5, 2 and infinity are slower.
 
     Attributes
     ----------

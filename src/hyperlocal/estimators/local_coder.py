@@ -24,6 +24,8 @@ from ..runtime.threads import Workers
 class LocalCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Local codes of rows as a sparse matrix: ``k`` weights per row that sum to one.
 
+    A row is stated by its nearest anchors: a linear model of the codes is one number per anchor.
+
     Parameters
     ----------
     n_anchors : int or "auto", default="auto"
@@ -37,7 +39,9 @@ class LocalCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     sparse_output : bool, default=True
         CSR, or a dense array (needed by ``set_output(transform="pandas")``).
     n_jobs : int or None, default=None
+        Threads; the result does not depend on it.
     random_state : int, RandomState instance or None, default=None
+        Seeds whatever is drawn.
 
     Attributes
     ----------
@@ -45,6 +49,10 @@ class LocalCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     beta_ : float
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
+
+    See Also
+    --------
+    LocalCodingSVC : A linear SVM on the codes.
 
     Examples
     --------
@@ -75,11 +83,14 @@ class LocalCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         ----------
         X : {array-like, CSR} of shape (n_rows, n_features)
         y : ignored
+            Ignored.
         sample_weight : array-like of shape (n_rows,), default=None
+            Weights of the rows; one by default.
 
         Returns
         -------
         self
+            The fitted estimator.
         """
         check_gate(self.n_anchors, self.anchors, self.n_neighbors, self.coding, self.beta)
         check_flag("sparse_output", self.sparse_output)
@@ -103,7 +114,18 @@ class LocalCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self
 
     def transform(self, X: Any) -> Any:
-        """Codes of rows, ``(n_rows, n_anchors)``."""
+        """Compute the codes of rows.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        CSR matrix or ndarray of shape (n_rows, n_anchors)
+            A weight for each anchor, zero for those that are not active.
+        """
         check_is_fitted(self)
         X = check_rows(self, X, reset=False).astype(self.anchors_.dtype, copy=False)
         with Workers(self.n_jobs) as workers:
@@ -118,7 +140,13 @@ class LocalCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return matrix if self.sparse_output else matrix.toarray()
 
     def plain(self) -> list[Step]:
-        """The code as a step, for export."""
+        """The code as a step, for export.
+
+        Returns
+        -------
+        list of Step
+            One step.
+        """
         return [self._gate.plain()]
 
     @property

@@ -26,8 +26,10 @@ class LocalCodingSVC(StreamFitting, ChainClassifier):
         Active anchors per row.
     coding : {"soft", "inverse_distance", "lle", "llc", "lcc", "hard"}, default="soft"
     beta : float or "auto", default="auto"
+        Sharpness of the gate.
     anchors : {"kmeans", "random"} or array of shape (n_anchors, width), default="kmeans"
     code_on : "input", column indices or transformer, default="input"
+        What distances are measured on.
     normalize : bool, default=True
         Scale each code to norm one.
     C : float, default=3.0
@@ -36,13 +38,19 @@ class LocalCodingSVC(StreamFitting, ChainClassifier):
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
     solver : {"dual", "sgd", "qp"}, default="dual"
     max_iter : int, default=1000
+        The most epochs.
     tol : float, default=1e-3
+        Relative duality gap at which training stops.
     intercept_scaling : float, default=1.0
         The constant that is the one feature of a local model.
     class_weight : dict, "balanced" or None, default=None
+        Weights of classes; they multiply the weights of the class's rows.
     n_jobs : int or None, default=None
+        Threads; the result does not depend on it.
     random_state : int, RandomState instance or None, default=None
+        Seeds whatever is drawn.
     warm_start : bool, default=False
+        Whether ``fit`` starts from the last weights.
     verbose : int, default=0
         All as in :class:`LocallyLinearSVC`.
 
@@ -66,6 +74,10 @@ class LocalCodingSVC(StreamFitting, ChainClassifier):
         All that prediction needs.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
+
+    See Also
+    --------
+    LocalCoder : The codes alone.
 
     References
     ----------

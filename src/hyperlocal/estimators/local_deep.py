@@ -57,13 +57,6 @@ class LocalDeepSVC(LearnedGateClassifier[TreeSettings]):
     depth : int or "auto", default="auto"
         Levels of routing; 0 is one node, ``tanh(θ'·x)(w·x)``. "auto" is chosen on a held-out
         part of the training rows.
-    jitter : float or "auto", default=0.0
-        Noise on the rows, new in each epoch, in standard deviations of each feature (of sparse
-        rows on stored values only). It keeps deep trees from fitting single rows, where classes
-        hardly overlap and rows are few; it needs more epochs. "auto" is chosen like ``depth``.
-    share_tree : bool, default=False
-        More than two classes: one tree for all of them, with weights per class at its nodes,
-        instead of one tree per class. Smaller and faster, mostly less accurate.
     C : float or "auto", default="auto"
         Weight of the hinge losses against ``½(‖W‖² + ‖Θ‖² + ‖Θ'‖²)``; ``1/(λN)`` in the terms of
         the paper. "auto" is chosen like ``depth``, because the best value depends on the depth and
@@ -80,6 +73,13 @@ class LocalDeepSVC(LearnedGateClassifier[TreeSettings]):
         Seeds the first tree, the order of visits and the held-out part.
     verbose : int, default=0
         1 writes progress to stderr now and then, 2 every epoch.
+    jitter : float or "auto", default=0.0
+        Noise on the rows, new in each epoch, in standard deviations of each feature (of sparse
+        rows on stored values only). It keeps deep trees from fitting single rows, where classes
+        hardly overlap and rows are few; it needs more epochs. "auto" is chosen like ``depth``.
+    share_tree : bool, default=False
+        More than two classes: one tree for all of them, with weights per class at its nodes,
+        instead of one tree per class. Smaller and faster, mostly less accurate.
 
     Attributes
     ----------

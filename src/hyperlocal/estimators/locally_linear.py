@@ -57,8 +57,6 @@ class LocallyLinearSVC(AutomaticChain, StreamFitting, ChainClassifier):
         one only if it is better on held-out rows.
     loss : {"squared_hinge", "hinge", "log"}, default="squared_hinge"
         "log" gives ``predict_proba``.
-    multi_class : {"ovr", "crammer_singer"}, default="ovr"
-        One problem per class against all others, or one joint problem.
     solver : {"dual", "sgd", "qp"}, default="dual"
         Dual coordinate descent; stochastic gradient (Algorithm 1 of the paper; ``partial_fit``);
         an interior-point method for small data (needs the extra ``hyperlocal[qp]``).
@@ -84,8 +82,6 @@ class LocallyLinearSVC(AutomaticChain, StreamFitting, ChainClassifier):
         Standardize features inside, except for those of values 0 and 1; sparse rows are not
         centered. "auto" does so if features differ so much in size that many of them would not
         count in distances. Anchors, weights and explanations stay in the units of the input.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of classes; they multiply the weights of the class's rows.
     n_jobs : int or None, default=None
         Threads: over rows for codes and scores, over classes for training. The result does not
         depend on it.
@@ -96,6 +92,10 @@ class LocallyLinearSVC(AutomaticChain, StreamFitting, ChainClassifier):
         from its dual variables (for the same rows) or weights ("sgd").
     verbose : int, default=0
         1 writes progress to stderr now and then, 2 every epoch.
+    multi_class : {"ovr", "crammer_singer"}, default="ovr"
+        One problem per class against all others, or one joint problem.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes; they multiply the weights of the class's rows.
 
     Attributes
     ----------

@@ -44,7 +44,9 @@ class LocallyLinearSVCCV(
         "auto" is 1, 10 and 100; also 0.1 where 1 is best, and 1,000 where 100 is best and needs few
         epochs.
     n_neighbors : sequence of int or int, default=8
+        Numbers of active anchors to try.
     betas : sequence of float or "auto", default=("auto",)
+        Values of ``beta`` to try.
     scalers : sequence of transformers or None, default=(None,)
         Each is tried before everything else, fitted to the training rows of each fold; for instance
         ``(None, RelevanceScaler())``.
@@ -65,11 +67,13 @@ class LocallyLinearSVCCV(
     relevance : {None, "auto"}, default="auto"
         "auto" also tries scales of features with the best candidate, if held-out rows gain from
         them; see :class:`RelevanceScaler`. On by default, because the search decides on folds.
-    coding, anchors, code_on, normalize, loss, multi_class, max_iter, tol, intercept_scaling, \
-class_weight, n_jobs, random_state
-        As in :class:`LocallyLinearSVC`.
+    coding, anchors, code_on, normalize, loss, max_iter, tol, intercept_scaling, n_jobs, \
+random_state : as in LocallyLinearSVC
+        They are those of :class:`LocallyLinearSVC`.
     verbose : int, default=0
         1 writes progress of the search to stderr now and then, 2 every group of candidates.
+    multi_class, class_weight : as in LocallyLinearSVC
+        They are those of :class:`LocallyLinearSVC`.
 
     Attributes
     ----------

@@ -31,8 +31,10 @@ class LocallyLinearSVR(AutomaticChain, IntervalMixin, ValueStreamFitting, ChainR
         Number of local models, or levels of them, as in :class:`LocallyLinearSVC`. One anchor is a
         linear SVR.
     n_neighbors : int, default=8
+        Number of active anchors of a row.
     coding : {"soft", "inverse_distance", "lle", "llc", "lcc", "hard"}, default="soft"
     beta : float or "auto", default="auto"
+        Sharpness of the gate.
     anchors : {"kmeans", "random"} or array of shape (n_anchors, width), default="kmeans"
     feature_map : {"auto", None, "identity", "quadratic", "piecewise", "piecewise_quadratic", \
 "additive_chi2", "intersection", "nystroem", "bias_only"}, transformer or FeatureMap, default="auto"
@@ -49,22 +51,29 @@ default="squared"
         beyond; or ``q r`` for positive and ``(q − 1) r`` for negative residuals ``r``. The squared
         losses estimate the mean, the others the median or other quantiles, which outliers hardly
         change. The default is squared, because R² and errors of the mean are what is reported most.
+    solver : {"dual", "sgd", "qp"}, default="dual"
+    max_iter : int, default=1000
+        The most epochs.
+    tol : float, default=1e-3
+        Relative duality gap at which training stops.
+    intercept_scaling : float, default=1.0
+        The constant feature; the intercept is penalized like the weights.
+    global_intercept : bool, default=True
+        Add an intercept that neither the gate nor the normalization scales.
+    relevance : {None, "gradient", "auto"} or array, default="auto"
+    scale : {"auto", "standard", None}, default="auto"
+    n_jobs : int or None, default=None
+        Threads; the result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seeds whatever is drawn.
+    warm_start : bool, default=False
+        Whether ``fit`` starts from the last weights.
+    verbose : int, default=0
+        All as in :class:`LocallyLinearSVC`.
     epsilon : float, default=0.1
         ``ε`` of the losses that have one, in standard deviations of ``y``.
     quantiles : float or sequence of float, default=0.5
         The levels ``q`` for ``loss="quantile"``, increasing. Several are fitted in one pass.
-    solver : {"dual", "sgd", "qp"}, default="dual"
-    max_iter : int, default=1000
-    tol : float, default=1e-3
-    intercept_scaling : float, default=1.0
-    global_intercept : bool, default=True
-    relevance : {None, "gradient", "auto"} or array, default="auto"
-    scale : {"auto", "standard", None}, default="auto"
-    n_jobs : int or None, default=None
-    random_state : int, RandomState instance or None, default=None
-    warm_start : bool, default=False
-    verbose : int, default=0
-        All as in :class:`LocallyLinearSVC`.
 
     Attributes
     ----------

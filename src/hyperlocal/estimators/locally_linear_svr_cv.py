@@ -34,12 +34,17 @@ class LocallyLinearSVRCV(
         levels 1, u, 4u, 16u, … up to N/4 and, up to 32 features and for the plain map only,
         ``min(400, N/25)``.
     feature_maps : sequence or "auto", default="auto"
+        Maps to try.
     Cs : sequence of float or "auto", default="auto"
         "auto" is 1, 3 and 10; a tenth, or ten times as much, where an end is best.
     n_neighbors : sequence of int or int, default=8
+        Numbers of active anchors to try.
     betas : sequence of float or "auto", default=("auto",)
+        Values of ``beta`` to try.
     scalers : sequence of transformers or None, default=(None,)
+        Transformers to try before everything else.
     cv : int, splitter, iterable or None, default=None
+        The folds.
     search : {"halving", "grid"}, default="halving"
     one_standard_error : bool, default=False
         As in :class:`LocallyLinearSVCCV`; folds are not stratified.
@@ -49,13 +54,16 @@ class LocallyLinearSVRCV(
     relevance : {None, "auto"}, default="auto"
         "auto" also tries every candidate with scales of features, if held-out rows gain from them
         with the default chain. On by default, because the search decides on folds.
-    coding, anchors, code_on, normalize, epsilon, quantiles, max_iter, tol, \
-intercept_scaling, n_jobs, random_state
-        As in :class:`LocallyLinearSVR`.
+    coding, anchors, code_on, normalize : as in LocallyLinearSVR
+        They are those of :class:`LocallyLinearSVR`.
     loss : str, default="squared"
         As in :class:`LocallyLinearSVR`; squared, because R² is what is reported most.
+    max_iter, tol, intercept_scaling, n_jobs, random_state : as in LocallyLinearSVR
+        They are those of :class:`LocallyLinearSVR`.
     verbose : int, default=0
         1 writes progress of the search to stderr now and then, 2 every group of candidates.
+    epsilon, quantiles : as in LocallyLinearSVR
+        They are those of :class:`LocallyLinearSVR`.
 
     Attributes
     ----------

@@ -40,7 +40,9 @@ class NeighborhoodSVC(NeighborhoodClassifier):
         in high dimension. "scale" is one over the number of features times their variance, "auto"
         one over the number of features, as in scikit-learn's ``SVC``.
     degree : int, default=3
+        Degree of the polynomial kernel.
     coef0 : float, default=1.0
+        Constant of the polynomial kernel.
     algorithm : {"exact", "tree", "approximate"}, default="exact"
         How neighbors are found: by blocked matrix products; by a k-d or ball tree, which is faster
         for few features; or only in the nearest cells of a partition, which finds about 99 % of

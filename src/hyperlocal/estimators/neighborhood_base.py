@@ -76,13 +76,16 @@ class NeighborhoodClassifier(LabelledFitting, LocalClassifier, BaseEstimator, Ex
         ----------
         X : {array-like, CSR} of shape (n_rows, n_features)
         y : array-like of shape (n_rows,)
+            Labels.
         classes : array-like, default=None
             All labels there will be; needed at the first call, unless ``fit`` was called before.
         sample_weight : array-like of shape (n_rows,), default=None
+            Weights of the rows; one by default.
 
         Returns
         -------
         self
+            The fitted estimator.
         """
         self._check_arguments()
         is_first = not hasattr(self, "model_")
@@ -98,7 +101,7 @@ class NeighborhoodClassifier(LabelledFitting, LocalClassifier, BaseEstimator, Ex
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of rows.
+        """Score rows.
 
         A class that is absent from a row's neighborhood scores −1, or one less than the lowest of
         the classes present if that is lower; where all neighbors are of one class, it scores 1.
@@ -110,12 +113,13 @@ class NeighborhoodClassifier(LabelledFitting, LocalClassifier, BaseEstimator, Ex
         Returns
         -------
         ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
+            A score per class; the largest one's is predicted. With two classes, that of the second.
         """
         return as_decisions(self._row_scores(X))
 
     @available_if(trains_at_queries)
     def decision_between(self, X: Any, candidates: Any) -> np.ndarray:
-        """Scores of rows by SVMs between the candidate classes of each row.
+        """Score rows by SVMs between the candidate classes of each row.
 
         Where two or more of a row's candidates are among its neighbors, the SVMs are trained on the
         neighbors of these classes alone, and the other classes count as absent. (A kernel that is a
@@ -125,10 +129,12 @@ class NeighborhoodClassifier(LabelledFitting, LocalClassifier, BaseEstimator, Ex
         ----------
         X : {array-like, CSR} of shape (n_rows, n_features)
         candidates : array-like of bool, shape (n_rows, n_classes)
+            Which classes each row may belong to.
 
         Returns
         -------
         ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
+            The scores, where a class that is no candidate counts as absent.
         """
         return as_decisions(self._row_scores(X, np.ascontiguousarray(candidates, dtype=bool)))
 
@@ -204,7 +210,18 @@ class NeighborhoodClassifier(LabelledFitting, LocalClassifier, BaseEstimator, Ex
     # ---- prediction ----------------------------------------------------------------------------
 
     def explained_model(self, candidates: np.ndarray | None = None) -> NeighborhoodModel:
-        """The model as explanations see it, possibly between candidate classes of each row."""
+        """The model as explanations see it, possibly between candidate classes of each row.
+
+        Parameters
+        ----------
+        candidates : ndarray of shape (n_rows, n_classes), default=None
+            Which classes each row may belong to; all by default.
+
+        Returns
+        -------
+        NeighborhoodModel
+            What :func:`explain` takes.
+        """
         metric = getattr(self, "metric_", None)
         return NeighborhoodModel(self.model_, metric, self.n_features_in_, candidates)
 

@@ -150,13 +150,16 @@ class PegasosSVC(
         ----------
         X : {array-like, CSR} of shape (n_rows, n_features)
         y : array-like of shape (n_rows,)
+            Labels.
         classes : array-like, default=None
             All labels there will be; needed at the first call, unless ``fit`` came before.
         sample_weight : array-like of shape (n_rows,), default=None
+            Weights of the rows; one by default.
 
         Returns
         -------
         self
+            The fitted estimator.
         """
         self._check_arguments()
         first = not hasattr(self, "model_")

@@ -36,13 +36,20 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, LocalEstimator, Explain
         Half the width of the tube, in units of ``y``; 0, because that is the default of
         ``LinearSVR``.
     batch_size : int, default=1
+        Rows per step.
     sampling : {"permutation", "fixed_permutation", "replacement"}, default="permutation"
     average : bool, default=True
+        Return an average of the iterates instead of the last.
     max_iter : int, default=1000
+        The most epochs.
     tol : float or None, default=1e-3
+        Share by which three epochs in a row must lower the objective to go on.
     intercept_scaling : float, default=1.0
+        The constant feature; the intercept is penalized like the weights.
     n_jobs : int or None, default=None
+        Threads; the result does not depend on it.
     random_state : int, RandomState instance or None, default=None
+        Seeds whatever is drawn.
     verbose : int, default=0
         All as in :class:`PegasosSVC`. Standardize ``y`` where its scale is far from one.
 
@@ -59,6 +66,11 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, LocalEstimator, Explain
     history_ : list of (epoch, objective, NaN)
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
+
+    See Also
+    --------
+    PegasosSVC : Classes instead of values.
+    LocallyLinearSVR : Local models of values.
 
     Examples
     --------
@@ -93,10 +105,12 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, LocalEstimator, Explain
         y : array-like of shape (n_rows,)
             Values to predict.
         sample_weight : array-like of shape (n_rows,), default=None
+            Weights of the rows; one by default.
 
         Returns
         -------
         self
+            The fitted estimator.
         """
         training = self._checked_arguments()
         data = check_valued_rows(self, X, y, sample_weight)
@@ -107,7 +121,22 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, LocalEstimator, Explain
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> PegasosRegressor:
-        """Visit the rows of a batch once; step ``t`` continues from the last call or fit."""
+        """Visit the rows of a batch once; step ``t`` continues from the last call or fit.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+            The rows.
+        y : array-like of shape (n_rows,)
+            Values.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weights of the rows; one by default.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         training = self._checked_arguments()
         first = not hasattr(self, "model_")
         data = check_valued_rows(self, X, y, sample_weight, reset=first)
@@ -121,7 +150,18 @@ class PegasosRegressor(PegasosEstimator, RegressorMixin, LocalEstimator, Explain
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predicted values of rows."""
+        """Predict the values of rows.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The values.
+        """
         return self._row_scores(X)[:, 0]
 
     @property

@@ -40,7 +40,7 @@ class ProbabilityMixin:
 
     @available_if(loss_is_log)
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithms of the class probabilities (``loss="log"``); finite where those are zero.
+        """Compute logarithms of class probabilities (``loss="log"``); finite where those are zero.
 
         Parameters
         ----------

@@ -42,17 +42,6 @@ class ProfileSVC(ClusterwiseClassifier):
     ----------
     n_anchors : int or "auto", default="auto"
         Number of clusters. "auto" is ``max(8, √N/4)``, at most N/8, of N distinct rows.
-    balance : float, default=1.0
-        ``R`` in units of the rows' mean squared distance to their center; 0 is plain k-means.
-    kernel : {"linear", "rbf", "poly"} or callable, default="linear"
-        "linear" because only then there are weights; the SVMs of all clusters are one problem for
-        the dual solver. Other kernels are solved by LIBSVM, cluster by cluster (in threads), up to
-        10,000 rows each; their biases are not penalized. A callable takes two arrays of rows and
-        returns the matrix of their products.
-    gamma : float, "scale" or "auto", default="scale"
-        ``exp(−γ‖a − b‖²)`` or ``(γ a·b + 1)^degree``; "scale", because one ``γ`` serves
-        all rows, is one over the total variance, "auto" one over the number of features.
-    degree : int, default=3
     C : float or "auto", default="auto"
         Weight of the losses. "auto" is ten over the mean squared length of the lifted rows, because
         these are not normalized: the best value depends on their scale.
@@ -73,6 +62,18 @@ class ProfileSVC(ClusterwiseClassifier):
         Seeds clusters and the order of visits.
     verbose : int, default=0
         1 writes progress to stderr now and then, 2 every epoch.
+    balance : float, default=1.0
+        ``R`` in units of the rows' mean squared distance to their center; 0 is plain k-means.
+    kernel : {"linear", "rbf", "poly"} or callable, default="linear"
+        "linear" because only then there are weights; the SVMs of all clusters are one problem for
+        the dual solver. Other kernels are solved by LIBSVM, cluster by cluster (in threads), up to
+        10,000 rows each; their biases are not penalized. A callable takes two arrays of rows and
+        returns the matrix of their products.
+    gamma : float, "scale" or "auto", default="scale"
+        ``exp(−γ‖a − b‖²)`` or ``(γ a·b + 1)^degree``; "scale", because one ``γ`` serves
+        all rows, is one over the total variance, "auto" one over the number of features.
+    degree : int, default=3
+        Degree of the polynomial kernel.
 
     Attributes
     ----------

@@ -54,7 +54,9 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     estimator : classifier with ``feature_importances_``, default=None
         Used instead of the forest.
     n_jobs : int or None, default=None
+        Threads; the result does not depend on it.
     random_state : int, RandomState instance or None, default=None
+        Seeds whatever is drawn.
 
     Attributes
     ----------
@@ -98,10 +100,12 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         y : array-like of shape (n_rows,)
             Class labels.
         sample_weight : array-like of shape (n_rows,), default=None
+            Weights of the rows; one by default.
 
         Returns
         -------
         self
+            The fitted estimator.
         """
         check_number("power", self.power, inclusive=True)
         check_choice("method", self.method, METHODS)
@@ -137,7 +141,7 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         )
 
     def transform(self, X: Any) -> Any:
-        """Rows with scaled features; sparse rows stay sparse.
+        """Scale the features of rows; sparse rows stay sparse.
 
         Parameters
         ----------
@@ -146,16 +150,29 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         {ndarray, CSR} of shape (n_rows, n_features)
+            The scaled rows.
         """
         check_is_fitted(self, "scale_")
         return self.input_map().transform(check_rows(self, X, reset=False))
 
     def input_map(self) -> InputMap:
-        """The scales as a map that pulls weights back to the features as given."""
+        """The scales as a map that pulls weights back to the features as given.
+
+        Returns
+        -------
+        InputMap
+            The map.
+        """
         return InputMap(self.scale_)
 
     def plain(self) -> list[Step]:
-        """The product as a plain step, for export."""
+        """The product as a plain step, for export.
+
+        Returns
+        -------
+        list of Step
+            One step.
+        """
         return self.input_map().plain()
 
     def __sklearn_tags__(self) -> Any:

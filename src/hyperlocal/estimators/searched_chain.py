@@ -80,6 +80,7 @@ class SearchedChain(BaseEstimator):
         Returns
         -------
         self
+            The fitted estimator.
         """
         rng = make_generator(self.random_state)
         settings, training, plan = self._checked_arguments()

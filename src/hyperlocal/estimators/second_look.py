@@ -138,7 +138,18 @@ class SecondLookSVC(LabelledFitting, LocalClassifier, BaseEstimator, ExplainMixi
         return looked_again(scores, X, self.second_look_, self.low_margin_)
 
     def local_rows(self, X: Any) -> Iterator[LocalRows]:
-        """The linear model at each row, of the look that scores it."""
+        """The linear model at each row, of the look that scores it.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+            The rows.
+
+        Yields
+        ------
+        LocalRows
+            Linear models of a block of rows.
+        """
         X = self._checked_rows(X)
         _, low, candidates = self._low_margins(X)
         yield from look_rows(self.first_look_, self.second_look_, X, low, candidates)

@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data.arguments import check_choice, check_flag
 from ..data.table import Column, columns_of, is_table
-from ..datasets.tables import close_to
 from ..runtime.stamp import stamped
 from ..runtime.threads import row_blocks
-from .column_plans import Rules, plan
+from .column_encoders import encoded
+from .column_plans import Rules, known_names, plan
 
 ROWS_PER_BLOCK = 65_536  # that are dense at a time while sparse rows are made
 
@@ -46,8 +46,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     max_categories : int, default=100
         Most values of a category that have a column of their own.
     min_frequency : int or "auto", default="auto"
-        Fewest rows of a value that has a column of its own; "auto" is one in 200 rows, from 1 to
-        10.
+        Fewest rows of a value with a column of its own; "auto" is one in 200 rows, from 1 to 10.
     categorical : sequence of column names, default=()
         Columns that are categories though they hold numbers or free text. Columns of type
         category (pandas, polars) or dictionary (pyarrow) always are.
@@ -85,6 +84,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
 
+    See Also
+    --------
+    RelevanceScaler : Scales of features by what they tell about the target.
+
     Examples
     --------
     >>> import pandas as pd
@@ -117,12 +120,20 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : table of pandas, polars or pyarrow, or array-like, of shape (n_rows, n_features)
+            The training rows.
         y : ignored
+            Not used.
+
+        Returns
+        -------
+        self
+            The fitted encoder.
         """
         rules = self._rules()
         columns = self._columns(X, reset=True)
         names = self._input_names()
-        categorical, left_out = self._known(names, "categorical"), self._known(names, "drop")
+        categorical = known_names("categorical", self.categorical, names)
+        left_out = known_names("drop", self.drop, names)
         self.encoders_: list[Any] = []
         self.kinds_: dict[str, str] = {}
         self.notes_: list[str] = []
@@ -148,13 +159,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         {ndarray, CSR} of shape (n_rows, n_features_out)
+            The encoded rows.
         """
         check_is_fitted(self, "encoders_")
         columns = self._columns(X, reset=False)
         if not self.sparse_output:
-            return self._dense(columns)
+            return encoded(self.encoders_, columns, self.dtype)
         blocks = [
-            sp.csr_array(self._dense([column.part(*block) for column in columns]))
+            sp.csr_array(encoded(self.encoders_, [c.part(*block) for c in columns], self.dtype))
             for block in row_blocks(len(columns[0]), ROWS_PER_BLOCK)
         ]
         return sp.vstack(blocks, format="csr")
@@ -165,17 +177,28 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features_out)
+            Encoded rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features_out)
+            The rows in the table's units.
         """
         check_is_fitted(self, "encoders_")
         return np.asarray(X) * self.scale_ + self.center_
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the encoded columns.
+        """Return the names of the encoded columns.
 
         Parameters
         ----------
         input_features : array-like of str, default=None
             Names of the input columns, if ``fit`` saw none.
+
+        Returns
+        -------
+        ndarray of str
+            The names.
         """
         check_is_fitted(self, "encoders_")
         names = self._input_names() if input_features is None else list(input_features)
@@ -184,10 +207,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if hasattr(self, "feature_names_in_") and names != self._input_names():
             raise ValueError("input_features is not equal to feature_names_in_")
         pairs = zip(names, self.encoders_, strict=True)
-        return np.array(
-            [f"{name}{end}" for name, one in pairs if one is not None for end in one.endings],
-            dtype=object,
-        )
+        made = [f"{name}{end}" for name, one in pairs if one is not None for end in one.endings]
+        return np.array(made, dtype=object)
 
     def _rules(self) -> Rules:
         check_flag("sparse_output", self.sparse_output)
@@ -202,30 +223,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             validate_data(self, X, reset=reset, skip_check_array=True)
             if X.shape[0] == 0:
                 raise ValueError("X has 0 rows; at least 1 is needed.")
-        else:
-            X = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False)
-        return columns_of(X)
-
-    def _dense(self, columns: Sequence[Column]) -> np.ndarray:
-        out = np.zeros((len(columns[0]), len(self.columns_)), dtype=np.dtype(self.dtype))
-        begin = 0
-        for encoder, column in zip(self.encoders_, columns, strict=True):
-            if encoder is not None:
-                end = begin + len(encoder.endings)
-                encoder.write(column, out[:, begin:end])
-                begin = end
-        return out
+            return columns_of(X)
+        return columns_of(validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False))
 
     def _input_names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)
         return [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(names)
-
-    def _known(self, names: Sequence[str], argument: str) -> set[str]:
-        given = {"categorical": self.categorical, "drop": self.drop}[argument]
-        for name in set(given) - set(names):
-            hint = f"{close_to(name, names)}; columns are {', '.join(names)}"
-            raise ValueError(f"{argument}: no column {name!r}{hint}")
-        return set(given)
 
     def _describe(self, names: Sequence[str], n_rows: int) -> None:
         kept = [(j, encoder) for j, encoder in enumerate(self.encoders_) if encoder is not None]
@@ -233,17 +236,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise ValueError(
                 f"no column is left to encode (n_samples={n_rows}): {'; '.join(self.notes_[:5])}"
             )
-        self.groups_ = np.repeat(
-            [j for j, _ in kept], [len(encoder.endings) for _, encoder in kept]
-        )
+        widths = [len(encoder.endings) for _, encoder in kept]
+        self.groups_ = np.repeat([j for j, _ in kept], widths)
         self.columns_ = np.array(names, dtype=object)[self.groups_]
         self.center_ = np.concatenate([encoder.centers for _, encoder in kept])
         self.scale_ = np.concatenate([encoder.scales for _, encoder in kept])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
+        given = tags.input_tags
+        given.allow_nan = given.string = given.categorical = True
         tags.transformer_tags.preserves_dtype = []
         return tags

@@ -88,6 +88,7 @@ def save_numpy(
     Parameters
     ----------
     estimator : as in :func:`to_numpy`
+        A fitted model.
     path : str or Path
         ``.npz`` is appended if missing.
     with_module : bool, default=False

@@ -42,6 +42,7 @@ def to_onnx(
         Of the input and of all numbers; None is the model's own. A graph in float32 is smaller and
         faster, and less exact.
     input_name : str, default="X"
+        Name of the graph's input.
     target_opset : int, default=18
         Version of the operators, 13 or more: older runtimes need an older one.
     contributions : bool, default=False

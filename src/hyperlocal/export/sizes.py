@@ -22,6 +22,11 @@ def count_numbers(model: Any) -> int | None:
     their coefficients and intercepts. Anything else: the elements of all arrays that its pickle
     would hold (a record of ``k`` fields, such as a node of a boosted tree, counts ``k``).
 
+    Parameters
+    ----------
+    model : estimator
+        A fitted model.
+
     Returns
     -------
     int or None

@@ -44,6 +44,7 @@ def to_wasm(estimator: Any, *, dtype: str = "float32", contributions: bool = Fal
     Parameters
     ----------
     estimator, dtype, contributions : as in :func:`to_c`
+        A fitted model.
 
     Returns
     -------

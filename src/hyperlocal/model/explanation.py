@@ -155,11 +155,33 @@ class Explanation:
         return float(self.scores[self.column] - np.delete(self.scores, self.column).max())
 
     def of_class(self, label: object) -> np.ndarray:
-        """Contributions to the score of one class."""
+        """Return the contributions to the score of one class.
+
+        Parameters
+        ----------
+        label : label
+            The class.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+            The contributions.
+        """
         return self.contributions[self.position(label)]
 
     def position(self, label: object) -> int:
-        """The column of a class; an error where it has none."""
+        """The column of a class; an error where it has none.
+
+        Parameters
+        ----------
+        label : label
+            The class.
+
+        Returns
+        -------
+        int
+            Its index.
+        """
         classes = [] if self.classes is None else self.classes.tolist()
         if label not in classes:
             raise ValueError(f"no score for {label!r}; there are scores for {classes}.")
@@ -184,7 +206,18 @@ class Explanation:
         return "\n".join(lines)
 
     def constants(self, column: int) -> list[tuple[str, float]]:
-        """What is not of features, by name; jumps of the gate only where there are any."""
+        """What is not of features, by name; jumps of the gate only where there are any.
+
+        Parameters
+        ----------
+        column : int
+            The column of a class.
+
+        Returns
+        -------
+        list of (str, float)
+            Names and numbers.
+        """
         pairs = [("reference", float(self.references[column]))]
         remainder, size = float(self.remainders[column]), np.abs(self.contributions[column]).sum()
         if abs(remainder) > NEGLIGIBLE * max(size, abs(pairs[0][1])):
@@ -194,7 +227,22 @@ class Explanation:
     def largest(
         self, contributions: np.ndarray, most: int, *, with_values: bool = False
     ) -> list[tuple[str, float]]:
-        """The largest contributions by name, and the sum of the others."""
+        """The largest contributions by name, and the sum of the others.
+
+        Parameters
+        ----------
+        contributions : ndarray of shape (n_features,)
+            One row of contributions.
+        most : int
+            How many to return.
+        with_values : bool, default=False
+            Whether names include the row's values.
+
+        Returns
+        -------
+        list of (str, float)
+            Names and contributions, the largest first.
+        """
         order = np.argsort(-np.abs(contributions), kind="stable")
         shown, rest = order[:most], order[most:]
         pairs = [(self._name(i, with_values), float(contributions[i])) for i in shown]
@@ -251,7 +299,13 @@ class Explanation:
         )
 
     def to_html(self) -> str:
-        """A table with bars; notebooks show it."""
+        """A table with bars; notebooks show it.
+
+        Returns
+        -------
+        str
+            The table.
+        """
         column = self.column
         pairs = self.largest(self.contributions[column], FEATURES_SHOWN, with_values=True)
         title = f"predicted {_short(self.prediction)}; {self.score_names[column]}"

@@ -18,6 +18,7 @@ class Explanations(Sequence[Explanation]):
     Parameters
     ----------
     explanations : sequence of Explanation
+        One for each row.
     index : sequence, optional
         Names of the rows, for the table.
 

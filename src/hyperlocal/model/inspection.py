@@ -59,7 +59,13 @@ class MeanContributions:
     by_class: np.ndarray
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame, the features that matter most first."""
+        """A pandas DataFrame, the features that matter most first.
+
+        Returns
+        -------
+        DataFrame
+            One line per feature.
+        """
         import pandas
 
         columns = {"mean |contribution|": self.overall}
@@ -86,6 +92,7 @@ def mean_contributions(estimator: Any, X: Any, background: Any = None) -> MeanCo
     Returns
     -------
     MeanContributions
+        The means, over all rows and over those of each class.
 
     Examples
     --------
@@ -126,7 +133,13 @@ class MeanInteractions:
     values: np.ndarray
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame of pairs, those that matter most first."""
+        """A pandas DataFrame of pairs, those that matter most first.
+
+        Returns
+        -------
+        DataFrame
+            One line per pair.
+        """
         import pandas
 
         first, second = np.triu_indices(len(self.values))
@@ -141,7 +154,7 @@ class MeanInteractions:
 
 
 def mean_interactions(estimator: Any, X: Any) -> MeanInteractions:
-    """Products of pairs of features in the local models that are active at rows.
+    """Average products of pairs of features over the local models that are active at rows.
 
     The gate is held fixed: how weights of local models change is no product of features.
 
@@ -154,6 +167,7 @@ def mean_interactions(estimator: Any, X: Any) -> MeanInteractions:
     Returns
     -------
     MeanInteractions
+        The products of weights, averaged.
 
     Examples
     --------
@@ -212,6 +226,7 @@ def anchor_weights(model: Any) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n_models, n_columns, n_features)
+        The weights.
 
     Examples
     --------
@@ -259,6 +274,7 @@ def support_fraction_bound(model: Any, X: Any = None, y: Any = None) -> float:
     Returns
     -------
     float
+        Between zero and one.
 
     Examples
     --------

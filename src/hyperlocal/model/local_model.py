@@ -148,7 +148,7 @@ class LocalModel:
         return self.feature_map.before if isinstance(self.feature_map, MappedInput) else None
 
     def trained(self, weights: np.ndarray) -> LocalModel:
-        """This model with weights."""
+        """Return this model with weights."""
         return replace(self, weights=weights)
 
     def after(self, before: InputMap) -> LocalModel:
@@ -262,7 +262,7 @@ class LocalModel:
     def scores(
         self, X: Any, workers: Workers, *, rows_per_block: int = ROWS_PER_PREDICTION_BLOCK
     ) -> np.ndarray:
-        """Scores of checked rows, ``(n_rows, n_columns)``."""
+        """Score checked rows, ``(n_rows, n_columns)``."""
         scores = np.empty((X.shape[0], self.n_columns), self.dtype)
         for begin, end in row_blocks(X.shape[0], rows_per_block):
             self.lift(X[begin:end], workers).scores(self.weights, scores[begin:end])
@@ -301,11 +301,11 @@ class LocalModel:
     def path_weights(
         self, X: Any, references: np.ndarray, workers: Workers
     ) -> Iterator[np.ndarray]:
-        """Gradients averaged on the way from each reference to rows, gate and all."""
+        """Average gradients on the way from each reference to rows, gate and all."""
         return local_path_weights(self, X, references, workers)
 
     def contributions(self, X: Any, background: Background, workers: Workers) -> np.ndarray | None:
-        """Contributions of features, ``(n_rows, n_columns, n_features)``, where one pass does."""
+        """Compute contributions, ``(n_rows, n_columns, n_features)``, where one pass does."""
         return local_contributions(self, X, background, workers)
 
     def plain(self) -> Step:

@@ -69,6 +69,7 @@ def explain(model: Any, X: Any, background: Any = None) -> Explanation | Explana
     Returns
     -------
     Explanation, or Explanations for several rows
+        Of one row, or of several.
 
     Examples
     --------

@@ -132,6 +132,7 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         Returns
         -------
         self
+            The fitted estimator.
         """
         self._check_arguments()
         data = check_labelled_rows(self, X, y)
@@ -153,7 +154,18 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return self
 
     def transform(self, X: Any) -> Any:
-        """Rows mapped by ``A``; a diagonal map keeps sparse rows sparse."""
+        """Map rows by ``A``; a diagonal map keeps sparse rows sparse.
+
+        Parameters
+        ----------
+        X : {array-like, CSR} of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray or CSR matrix of shape (n_rows, n_components)
+            The mapped rows.
+        """
         check_is_fitted(self, "components_")
         X = check_rows(self, X, reset=False).astype(self.components_.dtype, copy=False)
         if sp.issparse(X) or self.components_.ndim == 1:
@@ -161,7 +173,13 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return _mapped_one_by_one(X, self.components_)
 
     def plain(self) -> list[Step]:
-        """The map as a plain step, for export."""
+        """The map as a plain step, for export.
+
+        Returns
+        -------
+        list of Step
+            One step.
+        """
         if self.components_.ndim == 1:
             return [scaling(self.components_)]
         return [product(self.components_.T)]
@@ -173,6 +191,12 @@ class MEGM(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         ----------
         X : {array-like, CSR} of shape (n_rows, n_features)
         y : array-like of shape (n_rows,)
+            Labels.
+
+        Returns
+        -------
+        float
+            Between zero and one.
         """
         check_is_fitted(self, "components_")
         data = check_labelled_rows(self, X, y, reset=False)

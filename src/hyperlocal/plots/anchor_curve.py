@@ -23,7 +23,9 @@ class AnchorCurveDisplay:
     Parameters
     ----------
     n_anchors : ndarray of shape (n_numbers,)
+        Numbers of anchors.
     errors : ndarray of shape (n_numbers, n_folds)
+        Error of each number in each fold.
     name : str
         Label of the line.
 
@@ -59,8 +61,11 @@ class AnchorCurveDisplay:
             With a parameter ``n_anchors``. If it has ``n_neighbors`` too, that is at most the
             number of anchors.
         X, y : rows and labels
+            The rows.
         n_anchors : sequence of int, default=(2, 5, 10, 20, 50, 100)
+            Numbers of anchors to try.
         cv : int or splitter, default=5
+            Folds, or a splitter.
         n_jobs : int or None, default=None
             Folds that are fitted at the same time.
         name : str, default=None
@@ -100,7 +105,18 @@ class AnchorCurveDisplay:
         return cls(np.array(n_anchors), np.array(errors), label).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> AnchorCurveDisplay:
-        """Draw; returns the display itself."""
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        AnchorCurveDisplay
+            The display itself.
+        """
         self.ax_, self.figure_ = ax, _ = open_axes(ax)
         mean = 100 * self.errors.mean(axis=1)
         # One standard error of the mean over folds.

@@ -69,9 +69,11 @@ class PrototypeDisplay(_MapDisplay):
     values : ndarray of shape (n_shown, n_features)
         The anchors.
     titles : list of str
+        One per anchor.
     image_shape : (height, width) or (height, width, 3), or None
         None draws one map with a line per anchor.
     feature_names : ndarray of str
+        Labels of bars, where anchors are no images.
 
     Attributes
     ----------
@@ -91,6 +93,7 @@ class PrototypeDisplay(_MapDisplay):
         Parameters
         ----------
         estimator : classifier with anchors, or Pipeline that ends in one
+            A fitted model with anchors.
         image_shape : (height, width) or (height, width, 3), default=None
             How a row is an image; by default a map with a line per anchor is drawn.
         n_shown : int, default=25
@@ -122,7 +125,18 @@ class PrototypeDisplay(_MapDisplay):
         return cls(values, titles, image_shape, names).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> PrototypeDisplay:
-        """Draw; returns the display itself."""
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        PrototypeDisplay
+            The display itself.
+        """
         self._draw({"cmap": "gray_r"}, ax)
         return self
 
@@ -135,9 +149,11 @@ class WeightMapDisplay(_MapDisplay):
     values : ndarray of shape (n_shown, n_features)
         The weights.
     titles : list of str
+        One per local model.
     image_shape : (height, width) or None
         None draws one map with a line per local model.
     feature_names : ndarray of str
+        Labels of bars, where weights are no images.
 
     Attributes
     ----------
@@ -200,7 +216,18 @@ class WeightMapDisplay(_MapDisplay):
         return cls(values, titles, image_shape, names).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> WeightMapDisplay:
-        """Draw; returns the display itself."""
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        WeightMapDisplay
+            The display itself.
+        """
         largest = float(np.abs(self.values).max()) or 1.0
         colors = {"cmap": "RdBu_r", "vmin": -largest, "vmax": largest}
         self._draw(colors, ax)

@@ -19,10 +19,13 @@ class AnchorMotionDisplay:
     Parameters
     ----------
     start, end : ndarray of shape (n_anchors, 2)
+        The first anchors.
     rows : ndarray of shape (n_rows, 2) or None
+        Rows that are drawn as points.
     codes : ndarray of shape (n_rows,) or None
         Classes of the rows as indices.
     axis_names : (str, str)
+        Labels of the two axes.
 
     Attributes
     ----------
@@ -54,6 +57,7 @@ class AnchorMotionDisplay:
         y : array-like of shape (n_rows,), default=None
             Labels, shown as colors.
         ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
 
         Returns
         -------
@@ -88,7 +92,18 @@ class AnchorMotionDisplay:
         return cls(start, end, rows, codes, (names[0], names[-1])).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> AnchorMotionDisplay:
-        """Draw; returns the display itself."""
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        AnchorMotionDisplay
+            The display itself.
+        """
         self.ax_, self.figure_ = ax, _ = open_axes(ax)
         if self.rows is not None:
             draw_rows(ax, self.rows, self.codes, s=8, alpha=0.45)

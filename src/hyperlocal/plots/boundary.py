@@ -43,10 +43,13 @@ class BoundaryDisplay:
     scores : ndarray of shape (n_points, n_points), or None
         Decision function of two classes.
     classes : ndarray
+        The labels.
     rows : ndarray of shape (n_rows, 2)
+        Rows that are drawn as points.
     codes : ndarray of shape (n_rows,) or None
         Classes of the rows, as indices.
     anchors : ndarray of shape (n_anchors, 2) or None
+        Anchors that are drawn.
     lines : ndarray of shape (n_lines, 2, 2)
         Ends of the local lines.
     support : ndarray of int, or None
@@ -96,6 +99,7 @@ class BoundaryDisplay:
         estimator : classifier, or Pipeline that ends in one
             Fitted to two features.
         X : array-like of shape (n_rows, 2)
+            The rows.
         y : array-like of shape (n_rows,), default=None
             Labels, shown as colors.
         anchors, local_lines : bool, default=True
@@ -107,6 +111,7 @@ class BoundaryDisplay:
         n_points : int, default=250
             Points of the grid along each axis.
         ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
 
         Returns
         -------
@@ -128,7 +133,18 @@ class BoundaryDisplay:
         ).plot(ax=ax)  # fmt: skip
 
     def plot(self, *, ax: Any = None) -> BoundaryDisplay:
-        """Draw; returns the display itself."""
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        BoundaryDisplay
+            The display itself.
+        """
         self.ax_, self.figure_ = ax, _ = open_axes(ax)
         levels = np.arange(len(self.classes) + 1) - 0.5
         plane = (self.across, self.up, self.regions)

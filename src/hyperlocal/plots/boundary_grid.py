@@ -19,7 +19,9 @@ class BoundaryGridDisplay:
     Parameters
     ----------
     panels : list of lists of BoundaryDisplay
+        The boundaries.
     titles : list of lists of str
+        One per panel.
 
     Attributes
     ----------
@@ -51,13 +53,17 @@ class BoundaryGridDisplay:
         Parameters
         ----------
         estimator : classifier
+            A classifier; clones of it are fitted.
         X : array-like of shape (n_rows, 2)
+            The rows.
         y : array-like of shape (n_rows,)
+            Labels.
         down, across : dict of one parameter name and its values
             The parameter that changes down the rows, and the one that changes across the columns.
         margins, support_vectors : bool, default=True
             As in :meth:`BoundaryDisplay.from_estimator`.
         n_points : int, default=200
+            Points of the grid along each axis.
         ax : matplotlib Axes, default=None
             The grid takes their place; a new figure by default.
 
@@ -90,7 +96,18 @@ class BoundaryGridDisplay:
         return cls(panels, titles).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> BoundaryGridDisplay:
-        """Draw; returns the display itself."""
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        BoundaryGridDisplay
+            The display itself.
+        """
         shape = (len(self.panels), len(self.panels[0]))
         self.axes_, self.figure_ = grid_of_axes(ax, *shape, (3.0 * shape[1], 3.0 * shape[0]))
         self.ax_ = self.axes_[0, 0]

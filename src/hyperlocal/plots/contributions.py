@@ -24,6 +24,7 @@ class ContributionMapDisplay:
     Parameters
     ----------
     explanations : Explanations
+        Of the rows that are drawn.
 
     Attributes
     ----------
@@ -36,6 +37,15 @@ class ContributionMapDisplay:
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, **options: Any) -> ContributionMapDisplay:
         """Explain the rows of ``X`` and draw; ``options`` are those of :meth:`plot`.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted model.
+        X : {array-like, CSR} of shape (n_rows, n_features)
+            The rows.
+        **options
+            Options of :meth:`plot`.
 
         Examples
         --------
@@ -63,6 +73,11 @@ class ContributionMapDisplay:
         image_shape : tuple of int, default=None
             Where features are pixels: each row is drawn as an image, and below it its contributions
             as another, all of them in the same colors. A column per row.
+
+        Returns
+        -------
+        ContributionMapDisplay
+            The display itself.
         """
         if image_shape is not None:
             return self._plot_images(ax, image_shape)
@@ -106,7 +121,9 @@ class DependenceDisplay:
     Parameters
     ----------
     explanations : Explanations
+        Of the rows that are drawn.
     feature : str or int
+        Index or name of the feature.
 
     Attributes
     ----------
@@ -122,6 +139,17 @@ class DependenceDisplay:
         cls, estimator: Any, X: Any, feature: Any, **options: Any
     ) -> DependenceDisplay:
         """Explain the rows of ``X`` and draw; ``options`` are those of :meth:`plot`.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted model.
+        X : {array-like, CSR} of shape (n_rows, n_features)
+            The rows.
+        feature : int or str
+            Index or name of the feature.
+        **options
+            Options of :meth:`plot`.
 
         Examples
         --------
@@ -144,6 +172,11 @@ class DependenceDisplay:
             Where to draw; a new figure by default.
         label : label, default=None
             The class whose score is shown; by default the last.
+
+        Returns
+        -------
+        DependenceDisplay
+            The display itself.
         """
         rows = self.explanations
         names = rows.feature_names.tolist()
@@ -172,6 +205,7 @@ class InteractionDisplay:
     Parameters
     ----------
     interactions : MeanInteractions
+        What :func:`mean_interactions` returned.
 
     Attributes
     ----------
@@ -184,6 +218,15 @@ class InteractionDisplay:
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, **options: Any) -> InteractionDisplay:
         """Find the interactions at the rows of ``X`` and draw; options are those of :meth:`plot`.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted model.
+        X : {array-like, CSR} of shape (n_rows, n_features)
+            The rows.
+        **options
+            Options of :meth:`plot`.
 
         Examples
         --------
@@ -206,6 +249,11 @@ class InteractionDisplay:
             Where to draw; a new figure by default.
         n_features : int, default=12
             The features shown: those of the largest interactions.
+
+        Returns
+        -------
+        InteractionDisplay
+            The display itself.
         """
         values = self.interactions.values
         order = np.argsort(-values.max(axis=0), kind="stable")[:n_features]

@@ -21,9 +21,11 @@ class ConvergenceDisplay:
     Parameters
     ----------
     epochs, objectives : ndarray of shape (n_checks,)
+        Numbers of epochs.
     gaps : ndarray of shape (n_checks,)
         NaN where there is no bound.
     name : str
+        Label of the curve.
 
     Attributes
     ----------
@@ -47,6 +49,7 @@ class ConvergenceDisplay:
         estimator : classifier with ``history_``, or Pipeline that ends in one
             The history of learned gates holds mean losses without the penalty.
         ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
         name : str, default=None
             Label of the objective; "mean loss" or "objective" by default.
 
@@ -79,7 +82,18 @@ class ConvergenceDisplay:
         return cls(table[:, 0], table[:, 1], gaps, name or default).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> ConvergenceDisplay:
-        """Draw; returns the display itself."""
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        ConvergenceDisplay
+            The display itself.
+        """
         self.ax_, self.figure_ = ax, _ = open_axes(ax)
         options = {"marker": "o", "ms": 3, "lw": 1.6}
         (self.objective_line_,) = ax.plot(

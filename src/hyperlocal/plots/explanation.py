@@ -22,6 +22,7 @@ class ExplanationDisplay:
     Parameters
     ----------
     explanation : Explanation
+        What is drawn.
 
     Attributes
     ----------
@@ -34,6 +35,15 @@ class ExplanationDisplay:
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, **options: Any) -> ExplanationDisplay:
         """Explain one row and draw it; ``options`` are those of :meth:`plot`.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted model.
+        X : {array-like, CSR} of shape (n_rows, n_features)
+            The rows.
+        **options
+            Options of :meth:`plot`.
 
         Examples
         --------
@@ -74,6 +84,7 @@ class ExplanationDisplay:
         Returns
         -------
         self
+            The fitted estimator.
         """
         one = self.explanation
         column = one.column if label is None else one.position(label)
@@ -99,6 +110,7 @@ class MeanContributionsDisplay:
     Parameters
     ----------
     contributions : MeanContributions
+        What is drawn.
 
     Attributes
     ----------
@@ -111,6 +123,15 @@ class MeanContributionsDisplay:
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, **options: Any) -> MeanContributionsDisplay:
         """Average over the rows of ``X`` and draw; ``options`` are those of :meth:`plot`.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted model.
+        X : {array-like, CSR} of shape (n_rows, n_features)
+            The rows.
+        **options
+            Options of :meth:`plot`.
 
         Examples
         --------
@@ -125,7 +146,20 @@ class MeanContributionsDisplay:
         return cls(mean_contributions(estimator, X)).plot(**options)
 
     def plot(self, ax: Any = None, *, n_features: int = FEATURES_SHOWN) -> MeanContributionsDisplay:
-        """Draw bars, the largest first; returns self."""
+        """Draw bars, the largest first; returns self.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+        n_features : int, default=10
+            How many features are drawn.
+
+        Returns
+        -------
+        MeanContributionsDisplay
+            The display itself.
+        """
         mean = self.contributions
         order = np.argsort(-mean.overall, kind="stable")[:n_features]
         self.ax_, self.figure_ = open_axes(ax, figsize=(6, 1.2 + 0.28 * len(order)))

@@ -20,7 +20,9 @@ class GateDisplay:
     across, up : ndarray of shape (n_points,)
         The grid.
     weights : ndarray of shape (n_points, n_points)
+        The anchor's weight at each point of the grid.
     anchors : ndarray of shape (n_anchors, 2)
+        All anchors, which are drawn.
     anchor : int
         The anchor whose weight is shown.
 
@@ -60,6 +62,7 @@ class GateDisplay:
         n_points : int, default=160
             Points of the grid along each axis.
         ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
 
         Returns
         -------
@@ -85,7 +88,18 @@ class GateDisplay:
         return cls(across, up, weights.reshape(n_points, n_points), anchors, anchor).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> GateDisplay:
-        """Draw; returns the display itself."""
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        GateDisplay
+            The display itself.
+        """
         self.ax_, self.figure_ = ax, _ = open_axes(ax)
         self.image_ = ax.pcolormesh(
             self.across, self.up, self.weights, cmap="RdBu_r", vmin=-1, vmax=1, rasterized=True

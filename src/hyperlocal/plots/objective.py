@@ -44,6 +44,19 @@ class ObjectiveDisplay:
         """Draw one estimator's objectives, under its class name or the given one.
 
         The other options are those of :meth:`from_estimators`.
+
+        Parameters
+        ----------
+        estimator : estimator
+            What is fitted.
+        X : {array-like, CSR} of shape (n_rows, n_features)
+            The rows.
+        y : array-like of shape (n_rows,)
+            Labels.
+        name : str, default=None
+            Label of the curve; the name of the class by default.
+        **options
+            Options of :meth:`from_estimators`.
         """
         return cls.from_estimators({name or type(estimator).__name__: estimator}, X, y, **options)
 
@@ -65,11 +78,14 @@ class ObjectiveDisplay:
         estimators : dict of str to PegasosSVC, KernelPegasosSVC or SDCASVC
             Label of each line, and its estimator, with a fixed ``random_state``.
         X, y : rows and labels
+            The rows.
         passes : int, default=30
+            Largest number of passes over the rows.
         reference : estimator, default=None
             A precise solver of the same problem, such as ``SDCASVC(C, tol=1e-6)``. Its lower bound
             of the optimum is subtracted from the objectives; by default nothing is.
         ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
 
         Returns
         -------
@@ -94,7 +110,18 @@ class ObjectiveDisplay:
         return cls(curves, optimum).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> ObjectiveDisplay:
-        """Draw; returns the display itself."""
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        ObjectiveDisplay
+            The display itself.
+        """
         self.ax_, self.figure_ = ax, _ = open_axes(ax)
         self.lines_ = []
         for label, objectives in self.curves.items():

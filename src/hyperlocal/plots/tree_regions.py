@@ -24,8 +24,11 @@ class TreeRegionsDisplay:
     leaves : ndarray of shape (n_points, n_points)
         The number of the leaf that each point reaches.
     scores : ndarray of shape (n_points, n_points)
+        Scores at the points of the grid.
     n_leaves : int
+        Number of leaves.
     rows : ndarray of shape (n_rows, 2)
+        Rows that are drawn as points.
     codes : ndarray of shape (n_rows,) or None
         Classes of the rows, as indices.
 
@@ -60,6 +63,7 @@ class TreeRegionsDisplay:
         estimator : LocalDeepSVC
             Fitted to two features.
         X : array-like of shape (n_rows, 2)
+            The rows.
         y : array-like of shape (n_rows,), default=None
             Labels, shown as colors.
         label : label, default=None
@@ -67,6 +71,7 @@ class TreeRegionsDisplay:
         n_points : int, default=300
             Points of the grid along each axis.
         ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
 
         Returns
         -------
@@ -98,7 +103,18 @@ class TreeRegionsDisplay:
         ).plot(ax=ax)  # fmt: skip
 
     def plot(self, *, ax: Any = None) -> TreeRegionsDisplay:
-        """Draw; returns the display itself."""
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        TreeRegionsDisplay
+            The display itself.
+        """
         self.ax_, self.figure_ = ax, _ = open_axes(ax)
         # Neighboring leaves get different shades, as far as there are any.
         shades = (N_SHADES - 1 - self.leaves) % N_SHADES

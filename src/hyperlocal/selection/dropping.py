@@ -34,7 +34,7 @@ MOST_ROWS, MOST_FEATURES = 5_000, 50
 # Folds to search on; the others confirm what is found.
 N_FOLDS_TO_SEARCH = 2
 # The search ends after so many features in a row that cannot be left out.
-MOST_IN_VAIN = 2
+MOST_WITHOUT_GAIN = 2
 # The mean over so many rows orders features well enough.
 ROWS_TO_EXPLAIN = 300
 # One model normalizes its rows. The fewer features, the more their lengths differ; a larger
@@ -75,7 +75,7 @@ def without_noise(
         return choice
     (rng,) = rng.spawn(1)  # weights are found with the same numbers as without this search
     data = sample(data, MOST_ROWS, rng)
-    folds = held_out_rows(data, rng, enough=len(data.target))
+    folds = held_out_rows(data, rng, enough=len(data.target))  # all folds
     run = _Subsets(settings, replace(training, C=choice.C), data, int(rng.integers(2**63)), workers)
     found = _search(run, folds[:N_FOLDS_TO_SEARCH])
     everything, others = np.ones(n_features, bool), folds[N_FOLDS_TO_SEARCH:]
@@ -95,8 +95,8 @@ def _search(run: _Subsets, folds: Sequence[np.ndarray]) -> list[np.ndarray]:
     paths = run.paths(kept, folds)
     full, sizes = evaluated(paths).mean(), run.sizes(paths)
     found: list[np.ndarray] = []
-    n_tried, n_in_vain = n_features // 2, 0
-    while n_in_vain < MOST_IN_VAIN:
+    n_tried, n_without_gain = n_features // 2, 0
+    while n_without_gain < MOST_WITHOUT_GAIN:
         candidates = np.flatnonzero(kept & ~needed)
         n_tried = min(n_tried, len(candidates), int(kept.sum()) - 1)
         if n_tried == 0:
@@ -106,14 +106,14 @@ def _search(run: _Subsets, folds: Sequence[np.ndarray]) -> list[np.ndarray]:
         fewer[smallest] = False
         paths = run.paths(fewer, folds)
         if evaluated(paths).mean() <= full:
-            kept, sizes, n_in_vain = fewer, run.sizes(paths), 0
+            kept, sizes, n_without_gain = fewer, run.sizes(paths), 0
             found.append(kept)
             n_tried *= 2
         elif n_tried > 1:
             n_tried //= 2
         else:
             needed[smallest] = True
-            n_in_vain += 1
+            n_without_gain += 1
     return found
 
 

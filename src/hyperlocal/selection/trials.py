@@ -35,6 +35,8 @@ FEWEST_ROWS = 20
 # so many held-out rows: with fewer, the choice would be random.
 N_FOLDS = 5
 ENOUGH_HELD_OUT_ROWS = 1_000
+# Of more classes, the rows of so many are used: a candidate solves a problem for each.
+MOST_CLASSES = 200
 # Solves stop at a larger gap than the final one, or after so many epochs. No larger C is tried
 # then, and this one counts if the gap is not much larger: all rows would take too many epochs.
 PATH_TOL = 3e-2
@@ -269,16 +271,23 @@ def row_criteria(scores: np.ndarray, target: np.ndarray, sample_weight: np.ndarr
 
 
 def sample(data: LabelledRows, most_rows: int, rng: np.random.Generator) -> LabelledRows:
-    """At most so many random rows, which represent all."""
-    n_rows = data.X.shape[0]
-    if n_rows <= most_rows:
+    """At most so many random rows, of at most ``MOST_CLASSES`` classes, which represent all."""
+    n_all, n_classes = data.n_represented, len(data.classes)
+    if not data.is_numeric and n_classes > MOST_CLASSES:
+        kept = np.sort(rng.choice(n_classes, MOST_CLASSES, replace=False))
+        data = part_of(data, np.flatnonzero(np.isin(data.target, kept)))
+        codes = np.searchsorted(kept, data.target).astype(data.target.dtype)
+        data = replace(data, target=codes, classes=data.classes[kept], population=n_all)
+    if data.X.shape[0] <= most_rows:
         return data
-    sample = part_of(data, rng.choice(n_rows, most_rows, replace=False))
-    return replace(sample, population=data.n_represented)
+    sample = part_of(data, rng.choice(data.X.shape[0], most_rows, replace=False))
+    return replace(sample, population=n_all)
 
 
 def held_out_rows(
-    data: LabelledRows, rng: np.random.Generator, enough: int = ENOUGH_HELD_OUT_ROWS
+    data: LabelledRows,
+    rng: np.random.Generator,
+    enough: int = ENOUGH_HELD_OUT_ROWS,
 ) -> list[np.ndarray]:
     """Which rows each evaluated fold holds out; none where the rows are too few.
 

@@ -36,6 +36,7 @@ def suppress_overlaps(boxes: Any, scores: Any, max_overlap: float = 0.3) -> np.n
     boxes : array-like of shape (n, 4)
         Top, left, bottom, right.
     scores : array-like of shape (n,)
+        Scores of the boxes.
     max_overlap : float, default=0.3
         The largest intersection over union of two boxes that remain.
 
@@ -64,6 +65,18 @@ def suppress_overlaps(boxes: Any, scores: Any, max_overlap: float = 0.3) -> np.n
 def overlaps(box: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Intersection over union of one box with others.
 
+    Parameters
+    ----------
+    box : ndarray of shape (4,)
+        One box.
+    others : ndarray of shape (n_boxes, 4)
+        Other boxes.
+
+    Returns
+    -------
+    ndarray of shape (n_boxes,)
+        Between zero and one.
+
     Examples
     --------
     >>> import numpy as np
@@ -87,16 +100,20 @@ def match_detections(
     Parameters
     ----------
     detections : iterable of Detections
+        Those of each picture.
     truths : iterable of arrays of shape (n_objects, 4)
         Boxes of the objects in each picture.
     min_overlap : float, default=0.5
+        Intersection over union from which on a detection is right.
 
     Returns
     -------
     is_right : ndarray of bool
         For all detections, one picture after the other.
     scores : ndarray
+        Whether each detection is right.
     n_objects : int
+        Their scores.
 
     Examples
     --------
@@ -128,6 +145,20 @@ def precision_recall(
     is_right: np.ndarray, scores: np.ndarray, n_objects: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Precision and recall as the threshold falls from one detection's score to the next.
+
+    Parameters
+    ----------
+    is_right : ndarray of shape (n_detections,)
+        Whether each detection is right.
+    scores : ndarray of shape (n_detections,)
+        Their scores.
+    n_objects : int
+        How many objects there are.
+
+    Returns
+    -------
+    tuple of two ndarrays of shape (n_detections,)
+        Precision and recall after each detection, the highest score first.
 
     Examples
     --------

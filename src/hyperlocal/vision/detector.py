@@ -39,6 +39,7 @@ class WindowDetector(BaseEstimator):
     cells_per_block : int, default=2
         Side of a block of cells, whose histograms are normalized together.
     orientations : int, default=9
+        Number of directions of gradients.
     pyramid_step : float, default=1.2
         Each level of the pyramid is smaller than the one before by this factor.
     mining_rounds : int, default=2
@@ -105,6 +106,7 @@ class WindowDetector(BaseEstimator):
         Returns
         -------
         self
+            The fitted detector.
         """
         self._check_arguments()
         images = [checked_image(image, "images") for image in images]
@@ -156,6 +158,7 @@ class WindowDetector(BaseEstimator):
         Returns
         -------
         Detections
+            Boxes and scores.
         """
         check_is_fitted(self, "estimator_")
         boxes, scores = [np.empty((0, 4))], [np.empty(0)]
