@@ -1,6 +1,7 @@
 """Tests of ``python -m benchmarks``."""
 
 import importlib
+import sys
 import json
 
 import numpy as np
@@ -36,6 +37,7 @@ def test_help_lists_every_script(capsys):
 def test_runs_a_script(monkeypatch, capsys):
     """A script gets its own arguments, as ``python -m benchmarks.NAME`` would give them."""
     monkeypatch.setattr("sys.argv", ["benchmarks"])
+    monkeypatch.delitem(sys.modules, "benchmarks.summary", raising=False)
     assert main(["summary", "liblinear_race"]) == 0
     assert capsys.readouterr().out.startswith("## liblinear_race")
 

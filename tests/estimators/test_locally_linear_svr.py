@@ -48,13 +48,12 @@ def test_one_anchor_is_ridge(rows):
 
 
 @pytest.mark.parametrize("loss", ["squared", "huber"])
-def test_local_models_beat_a_linear_one(loss):
+def test_a_wave_is_fitted_better_than_by_a_line(loss):
     """A wave is fitted far better than by ridge regression, with all settings automatic."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-3, 3, (600, 2))
     y = np.sin(2 * X[:, 0]) + 0.1 * rng.standard_normal(600)
     model = LocallyLinearSVR(loss=loss, random_state=0).fit(X[:400], y[:400])
-    assert len(model.anchors_) > 1
     ridge = Ridge().fit(X[:400], y[:400]).score(X[400:], y[400:])
     assert model.score(X[400:], y[400:]) > max(0.8, ridge + 0.3)
 

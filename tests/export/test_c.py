@@ -64,7 +64,7 @@ def test_numbers_that_int8_holds_exactly(tmp_path):
     """Weights that are multiples of a 127th of the largest give the scores of float32."""
     X, y = make_data(2)
     anchors = np.array([[127.0, -3, 8, 0, 1], [0, 127, 64, 1, 1]])[:, : X.shape[1]]
-    model = LocallyLinearSVC(anchors=anchors, n_neighbors=1, feature_map=None).fit(X, y)
+    model = LocallyLinearSVC(anchors=anchors, n_neighbors=1, feature_map=None, C=1.0).fit(X, y)
     whole = np.clip(np.rint(model.model_.weights * 100), -127, 127)
     whole[..., 0] = 127
     model.model_ = model.model_.trained(whole)

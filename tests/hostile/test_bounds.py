@@ -23,6 +23,7 @@ CASES = [
     ("LocallyLinearSVR", {"C": 1e3, "loss": "epsilon_insensitive"}),
     ("SupervisedAnchorSVC", {"C": 1e3}),
     ("SupervisedAnchorSVC", {"C": 1e3, "solver": "sgd", "anchor_epochs": 1}),
+    ("SupervisedAnchorSVR", {"C": 1e3, "anchor_epochs": 1}),
     ("LocalCodingSVC", {"C": 1e3}),
     ("LandmarkSVC", {"C": 1e3}),
     ("ClusteredSVC", {"C": 1e3}),

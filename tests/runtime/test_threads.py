@@ -187,3 +187,10 @@ def test_reading_ahead_raises_errors():
     assert next(results) == 1
     with pytest.raises(ZeroDivisionError):
         next(results)
+
+
+def test_a_map_within_a_map_ends():
+    """Threads that share work do not wait for each other when that work is to be shared again."""
+    with Workers(2) as workers:
+        found = workers.map(lambda i: sum(workers.map(lambda j: i * j, range(3))), range(4))
+    assert found == [0, 3, 6, 9]

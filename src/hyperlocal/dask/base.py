@@ -132,7 +132,7 @@ class DaskEstimator(BaseEstimator):
         return deepcopy(self._fitted())
 
     def predict(self, X: Any) -> Any:
-        """Predictions of rows; lazy for Dask collections, computed for anything else.
+        """Predict rows; lazy for Dask collections, computed for anything else.
 
         Parameters
         ----------

@@ -29,7 +29,7 @@ class DaskClassifier(ClassifierMixin, DaskEstimator):
     class_weight: Any = None
 
     def decision_function(self, X: Any) -> Any:
-        """Scores of rows; lazy for Dask collections, computed for anything else.
+        """Score rows; lazy for Dask collections, computed for anything else.
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class DaskClassifier(ClassifierMixin, DaskEstimator):
         return self._apply("predict_log_proba", X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The accuracy: the share of rows that are predicted correctly.
+        """Compute the accuracy: the share of rows that are predicted correctly.
 
         Parameters
         ----------

@@ -25,15 +25,24 @@ class SupervisedAnchorSVR(LearnedAnchorsMixin, IntervalMixin, ChainRegressor):
 
     Parameters
     ----------
-    n_anchors, n_neighbors, beta, anchors, feature_map, code_on, normalize, anchor_epochs, \
-anchor_step, keep_if_better, max_iter, tol, intercept_scaling, n_jobs, random_state, warm_start, \
-verbose
-        As in :class:`SupervisedAnchorSVC`. Weights and anchors are trained by dual descent.
+    n_anchors, n_neighbors, beta, anchors : as for classes
+        They are those of :class:`SupervisedAnchorSVC`.
+    feature_map : as for classes, default=None
+        Linear local models, because learned anchors make up for what products of features add.
+    code_on, normalize : as for classes
+        They are those of :class:`SupervisedAnchorSVC`.
     C : float, default=10.0
-        Weight of the losses, larger than for classes: values are less noisy. While anchors move it
-        is at most 3 (1 without ``normalize``).
-    loss, epsilon, quantiles
-        As in :class:`LocallyLinearSVR`.
+        Weight of the losses; a number, because a choice would learn the anchors several times, and
+        larger than for classes, whose labels have more noise. While anchors move it is at most 3
+        (1 without ``normalize``).
+    loss : as for fixed anchors, default="squared"
+        That of :class:`LocallyLinearSVR`, because values have no margin.
+    epsilon, quantiles : as for fixed anchors
+        They are those of :class:`LocallyLinearSVR`.
+    anchor_epochs, anchor_step, keep_if_better, max_iter, tol, intercept_scaling : as for classes
+        They are those of :class:`SupervisedAnchorSVC`; training is by dual descent.
+    n_jobs, random_state, warm_start, verbose : as for classes
+        They are those of :class:`SupervisedAnchorSVC`.
 
     Attributes
     ----------

@@ -22,6 +22,9 @@ from threadpoolctl import ThreadpoolController
 # computed for a block stays in the nearer caches.
 MOST_ROWS_PER_BLOCK = 2048
 
+# Whether the running thread is one of a pool, which must not wait for others of it.
+_THREAD = threading.local()
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -129,9 +132,13 @@ class Workers:
         _set_threads("openmp", self._openmp_before)
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """Results of ``function`` over ``items``, in their order."""
+        """Results of ``function`` over ``items``, in their order.
+
+        A call within a call has no threads of its own: all of them could wait for each other.
+        """
         items = list(items)
-        alone = not self._is_open or self.n_threads == 1
+        is_nested = getattr(_THREAD, "is_shared", False)
+        alone = not self._is_open or self.n_threads == 1 or is_nested
         if alone or len(items) <= 1:  # one item stays where its data are cached
             return [function(item) for item in items]
         return list(self._opened().map(function, items))
@@ -140,8 +147,14 @@ class Workers:
         """The pool, which is made when there is something to share: not to predict one row."""
         with self._opening:
             if self._pool is None:
-                self._pool = ThreadPoolExecutor(self.n_threads, thread_name_prefix="hyperlocal")
+                self._pool = ThreadPoolExecutor(
+                    self.n_threads, thread_name_prefix="hyperlocal", initializer=_mark_as_shared
+                )
             return self._pool
+
+
+def _mark_as_shared() -> None:
+    _THREAD.is_shared = True
 
 
 def read_ahead(load: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
