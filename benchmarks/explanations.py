@@ -59,6 +59,7 @@ from .parts.attributions import (
     make_example,
     make_family,
     path_from_mean,
+    sampled_shap,
     shapley,
     tree_shap,
     weights_times_values,
@@ -86,6 +87,7 @@ MODELS: dict[str, tuple[Callable[[int], Any], Callable[..., np.ndarray]]] = {
         exact,
     ),
     "SVC": (lambda seed: SVC(), exact),
+    "SVC, KernelExplainer": (lambda seed: SVC(), sampled_shap),
     "LightGBM, TreeSHAP": (light_gbm, tree_shap),
     "LogisticRegression, coefficients": (lambda seed: LogisticRegression(), coefficients),
 }
@@ -103,7 +105,8 @@ def noise_share(contributions: np.ndarray, truth: np.ndarray) -> float:
 def rank_correlation(sizes: np.ndarray, truth: np.ndarray) -> float:
     """Spearman's, over the largest that any order can have: equal effects are ties."""
     ideal = np.lexsort((sizes, truth)).argsort()
-    return float(spearmanr(sizes, truth).statistic / spearmanr(ideal, truth).statistic)
+    largest = spearmanr(ideal, truth).statistic
+    return min(1.0, float(spearmanr(sizes, truth).statistic / largest))  # sizes may be ties too
 
 
 def measure_noise(seeds: list[int]) -> list[Row]:

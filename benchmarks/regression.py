@@ -7,6 +7,11 @@ those of ``SVR`` by three folds of 2,000 rows over C, gamma and epsilon. One thr
 processor seconds, which other processes of the machine hardly change. "fit s" is one fit with the
 settings that were chosen, "search s" all of it.
 
+``--parts speed`` fits to three quarters of all rows, of sets that have more than 10,000 of them;
+``--parts coverage`` calibrates intervals on a third of the training rows, and counts the test rows
+that they contain, of all rows and of those nearest to each anchor; ``--parts race`` is the dual
+solver against LIBLINEAR.
+
 The candidates of the search were settled on splits of the training rows of casp, california,
 compactiv and puma32h with this seed.
 """
@@ -15,7 +20,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,6 +39,8 @@ from threadpoolctl import threadpool_limits
 
 from hyperlocal import LocallyLinearSVR, LocallyLinearSVRCV
 from hyperlocal.datasets import load_dataset
+from hyperlocal.papers import SupervisedAnchorSVR
+from hyperlocal.runtime.threads import Workers
 
 from .common import (
     Row,
@@ -57,6 +65,11 @@ from .liblinear_race import (
 MOST_ROWS = 12_000
 ROWS_TO_SEARCH = 2_000
 LIBLINEAR_TOLERANCE = 1e-3
+PARTS = ("R²", "speed", "coverage", "race")
+LARGE_SETS = ("california", "casp")
+COVERAGES = (0.8, 0.9)
+# Fewer test rows near an anchor say little of their coverage.
+FEWEST_ROWS_PER_ANCHOR = 100
 SETS = ("diabetes", "compactiv", "puma32h", "california", "casp")
 MEASURED = ("R²", "fit s", "search s", "predict µs per row")
 PEERS = ("lightgbm", "cubist")
@@ -107,6 +120,7 @@ def rules(seed: int) -> Any:
 METHODS: dict[str, Callable[[int], Any]] = {
     "LocallyLinearSVRCV": lambda seed: LocallyLinearSVRCV(random_state=seed, n_jobs=1),
     "LocallyLinearSVR": lambda seed: LocallyLinearSVR(random_state=seed, n_jobs=1),
+    "SupervisedAnchorSVR": lambda seed: SupervisedAnchorSVR(random_state=seed, n_jobs=1),
     "SVR, settings chosen": SearchedSVR,
     "SVR(C=10)": lambda seed: scaled_values(SVR(C=10)),
     "HistGradientBoostingRegressor": lambda seed: HistGradientBoostingRegressor(random_state=seed),
@@ -118,13 +132,13 @@ METHODS: dict[str, Callable[[int], Any]] = {
 }
 
 
-def split(name: str, seed: int) -> list[np.ndarray]:
+def split(name: str, seed: int, most_rows: int = MOST_ROWS) -> list[np.ndarray]:
     """Training and test rows, standardized by the training rows, with values."""
     if name == "diabetes":
         X, y = load_diabetes(return_X_y=True)
     else:
         X, y = load_dataset(name).all_rows()
-    n_train = min(MOST_ROWS, 3 * len(y) // 4)
+    n_train = min(most_rows, 3 * len(y) // 4)
     X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=n_train, random_state=seed)
     scaler = StandardScaler().fit(X_train)
     return [scaler.transform(X_train), scaler.transform(X_test), y_train, y_test]
@@ -162,16 +176,67 @@ def processor_seconds(run: Callable[[], Any]) -> float:
     return time.process_time() - start
 
 
-def measured(sets: tuple[str, ...], seed: int) -> Iterator[Row]:
+def measured(sets: Sequence[str], methods: Sequence[str], seed: int) -> Iterator[Row]:
     """A row for each set and method, printed as it is found."""
     for name in sets:
-        for method in METHODS:
+        for method in methods:
             row = rounded(measure(name, method, seed))
             print(
                 f"{name}, {method}: {row['R²']:.3f}, {row['fit s']:.2f} of {row['search s']:.2f} s",
                 flush=True,
             )
             yield row
+
+
+def speed(name: str, seed: int) -> Iterator[Row]:
+    """Fits to all training rows: with one C for both, with settings chosen, and chosen before."""
+    X_train, X_test, y_train, y_test = split(name, seed, len(load_dataset(name).all_rows()[1]))
+    default = LocallyLinearSVR(random_state=seed, n_jobs=1)
+    models = {
+        "SVR(C=10)": lambda: scaled_values(SVR(C=10)),
+        "LocallyLinearSVR(C=10, relevance=None)": lambda: clone(default).set_params(
+            C=10.0, relevance=None
+        ),
+        "LocallyLinearSVR()": lambda: default,
+        "LocallyLinearSVR(**chosen_)": lambda: clone(default).set_params(**default.chosen_),
+    }
+    slowest: Row = {}
+    for method, make in models.items():
+        model = make()
+        with threadpool_limits(1):
+            seconds = processor_seconds(partial(model.fit, X_train, y_train))
+            predicted = model.predict(X_test)
+            predict = 1e6 * processor_seconds(partial(model.predict, X_test)) / len(y_test)
+        row = {"set": name, "rows": len(y_train), "method": method}
+        row |= {"R²": r2_score(y_test, predicted), "fit s": seconds, "predict µs per row": predict}
+        slowest = slowest or row
+        row |= {
+            "fit, times faster": slowest["fit s"] / seconds,
+            "predict, times faster": slowest["predict µs per row"] / predict,
+        }
+        yield row
+
+
+def coverage(name: str, seed: int) -> Iterator[Row]:
+    """How many test rows intervals contain: of all, and near each anchor."""
+    X_train, X_test, y_train, y_test = split(name, seed)
+    X_fit, X_held, y_fit, y_held = train_test_split(
+        X_train, y_train, test_size=1 / 3, random_state=seed
+    )
+    model = LocallyLinearSVR(C=10.0, relevance=None, random_state=seed, n_jobs=1)
+    model.fit(X_fit, y_fit).calibrate(X_held, y_held)
+    with Workers(1) as workers:
+        nearest = model.model_.encode(X_test, workers).anchors[:, 0]
+    for asked in COVERAGES:
+        low, high = model.predict_interval(X_test, asked).T
+        covered = (low <= y_test) & (y_test <= high)
+        near = [covered[nearest == anchor] for anchor in np.unique(nearest)]
+        shares = [rows.mean() for rows in near if len(rows) >= FEWEST_ROWS_PER_ANCHOR]
+        yield {
+            "set": name, "test rows": len(y_test), "asked": asked, "covered": covered.mean(),
+            "anchors": len(shares), "median anchor": np.median(shares),
+            "lowest anchor": min(shares), "highest anchor": max(shares),
+        }  # fmt: skip
 
 
 def race(name: str, seed: int) -> list[Row]:
@@ -199,7 +264,7 @@ def race(name: str, seed: int) -> list[Row]:
     ]
 
 
-def side_by_side(rows: list[Row]) -> list[Row]:
+def side_by_side(rows: list[Row], methods: Sequence[str]) -> list[Row]:
     """A part for each thing measured, with a line per method and a column per set."""
     found = {(row["method"], row["set"]): row for row in rows}
     titles = {row["set"]: f"{row['set']}, {row['rows']:,} × {row['features']}" for row in rows}
@@ -207,7 +272,7 @@ def side_by_side(rows: list[Row]) -> list[Row]:
         {"part": part, "method": method}
         | {title: found[method, name][part] for name, title in titles.items()}
         for part in MEASURED
-        for method in METHODS
+        for method in methods
     ]
 
 
@@ -215,25 +280,54 @@ def main() -> None:
     """Measure all methods and track."""
     parser = argument_parser(__doc__, repeats=1)
     parser.add_argument("--sets", nargs="+", choices=SETS, help="others stay as tracked")
+    parser.add_argument("--methods", nargs="+", choices=METHODS, help="others stay as tracked")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # of the peers
     sets = SETS[:1] if arguments.quick else tuple(arguments.sets or SETS)
-    rows = side_by_side(list(measured(sets, arguments.seed)))
-    if arguments.sets:
-        tracked = {(row["part"], row["method"]): row for row in read_result("regression")["rows"]}
-        rows = [tracked.get((row["part"], row["method"]), {}) | row for row in rows]
-    for part in MEASURED:
-        print_table([row for row in rows if row["part"] == part])
     record = environment(arguments.seed, PEERS)
-    write_result("regression", record, rows, tracked=not arguments.quick)
-    raced = [rounded(row) for name in VALUES if name in sets for row in race(name, arguments.seed)]
-    if not raced:
-        return
-    if arguments.sets:
-        tracked = read_result("regression_race")["rows"]
-        raced = [row for row in tracked if row["set"] not in sets] + raced
-    print_table(raced)
-    write_result("regression_race", record, raced)
+    if "R²" in arguments.parts:
+        methods = tuple(arguments.methods or METHODS)
+        found = side_by_side(list(measured(sets, methods, arguments.seed)), methods)
+        rows = found if arguments.quick else with_tracked(found)
+        for part in MEASURED:
+            print_table([row for row in rows if row["part"] == part])
+        write_result("regression", record, rows, tracked=not arguments.quick)
+    others = {
+        "speed": ("regression_speed", LARGE_SETS, speed),
+        "coverage": ("regression_coverage", LARGE_SETS, coverage),
+        "race": ("regression_race", VALUES, race),
+    }
+    for part in arguments.parts:
+        if part not in others:
+            continue
+        name, known, measure_set = others[part]
+        chosen = [one for one in known if one in sets]
+        new = [rounded(row) for one in chosen for row in measure_set(one, arguments.seed)]
+        if not new:
+            continue
+        if arguments.sets:
+            new = [row for row in tracked_rows(name) if row["set"] not in sets] + new
+        print_table(new)
+        write_result(name, record, new)
+
+
+def tracked_rows(name: str) -> list[Row]:
+    """The rows of a tracked result; none if there is no such file."""
+    try:
+        return list(read_result(name)["rows"])
+    except FileNotFoundError:
+        return []
+
+
+def with_tracked(rows: list[Row]) -> list[Row]:
+    """Rows found now, and what is tracked of other methods and sets, in the order of methods."""
+    merged = {(row["part"], row["method"]): row for row in tracked_rows("regression")}
+    for row in rows:
+        key = row["part"], row["method"]
+        merged[key] = merged.get(key, {}) | row
+    keys = [(part, method) for part in MEASURED for method in METHODS]
+    return [merged[key] for key in keys if key in merged]
 
 
 if __name__ == "__main__":

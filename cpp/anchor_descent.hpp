@@ -1,7 +1,7 @@
 // Recoding dual descent: anchors and weights are learned together.
 //
 // Dual variables and codes define the weights, W_jc = Σ_i a_ic γ_ij [φ_i; B]
-// with a_ic = α_ic y_ic. A visit gives the row new codes from the present anchors, moves its share
+// with a_ic = α_ic y_ic (for values, a_ic = α_ic). A visit gives the row new codes from the present anchors, moves its share
 // of W along, and optimizes its α; there is no step size for W. At the optimum over α the
 // objective's derivative by γ_ij is p_ij = −Σ_c a_ic s_jc, which the anchors follow. Anchors do not
 // move during a batch of rows. Threads share a batch: each takes some of its rows, then some of its
@@ -148,26 +148,33 @@ class AnchorEpoch {
       if (problem_.crammer_singer) {
         step_jointly(n, row, x, own);
       } else {
-        for (Index column = columns.begin; column < columns.end; ++column)
-          step_alone(n, row, x, column, own);
+        for (Index column = columns.begin; column < columns.end; ++column) {
+          if (problem_.is_regression())
+            step_alone(problem_.valued(), n, row, x, column, own);
+          else
+            step_alone(problem_.classes(), n, row, x, column, own);
+        }
       }
     }
   }
 
-  void step_alone(Index n, Index row, const RowView<T>& x, Index column, Scratch& own) {
+  template <class Targets>
+  void step_alone(const Targets& targets, Index n, Index row, const RowView<T>& x, Index column,
+                  Scratch& own) {
     const Index variable = row * problem_.n_columns + column;
     const T alpha = state_.alpha[variable];
-    const T label = problem_.target[row] == column ? 1 : -1;
+    const T label = targets.sign(row, column);
     T* local_scores = own.local_scores.data();
     T next = alpha;
     T& score = scores_[place(n, column)];
     score = label;  // at least, where it rests
     if (alpha != 0 || state_.active[variable]) {
       score = recoded_score(n, row, x, column, label * alpha, local_scores);
-      const double margin = double(label) * double(score);
+      const double margin = targets.margin(row, column, score);
       next =
-          detail::next_alpha(problem_.loss, alpha, margin, norms_[n], problem_.costs[row],
-                             state_.bounds[column], state_.active[variable], own.reports[column]);
+          detail::next_alpha(targets.column_loss(column), alpha, margin, norms_[n],
+                             problem_.costs[row], state_.bounds[column], state_.active[variable],
+                             own.reports[column]);
     }
     state_.alpha[variable] = next;
     apply_change(n, row, x, column, label * alpha, label * next, local_scores);
@@ -237,7 +244,7 @@ class AnchorEpoch {
   }
 
   // Stores the new codes, and sums the derivatives of all columns by them, in their order.
-  // Notes whether the rows were right.
+  // Notes whether the rows were right, which those with values never are.
   void sum_derivatives(Visits rows, Range share) {
     const Index k = gate_.k;
     for (Index n = share.begin; n < share.end; ++n) {
@@ -254,7 +261,7 @@ class AnchorEpoch {
       if (any) gate_.pull_back(gamma_.data() + n * k, scales_[n], p);
       std::copy_n(mix_.data() + n * k, k, gate_.codes + row * k);
       gate_.squared_norms[row] = norms_[n];
-      right_[row] = is_right(n, problem_.target[row]);
+      right_[row] = !problem_.is_regression() && is_right(n, problem_.target[row]);
     }
   }
 

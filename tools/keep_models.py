@@ -39,6 +39,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "LocallyLinearSVRCV": {"n_anchors": (1, 3), "Cs": (3.0,)},
     "LocallyLinearSVR-quantiles": {"loss": "quantile", "quantiles": (0.1, 0.9), **FEW},
     "SupervisedAnchorSVC": {"anchor_epochs": 1, **FEW},
+    "SupervisedAnchorSVR": {"anchor_epochs": 1, **FEW},
     "SecondLookSVC": {
         "first_look": LocallyLinearSVC(**FEW, random_state=0), "second_look": NeighborhoodSVC(9),
         "low_margin": 0.5,

@@ -56,7 +56,6 @@ void bind_makers(nb::module_& m) {
                const AnchorEpochOptions& options, Vector<const Index> order, Matrix<double> reports,
                Vector<std::uint8_t> right) {
               const Index n = state.problem.lifted.n_rows();
-              require(!state.problem.is_regression(), "state must be of a problem with classes");
               require_codes_of(gate, state.problem.lifted);
               require(state.problem.squared_norms == gate.squared_norms,
                       "gate must share its squared_norms with the problem");

@@ -3,6 +3,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
 #include "grouping.hpp"
+#include "lifted_products.hpp"
 
 namespace hyperlocal::bindings {
 
@@ -61,6 +62,24 @@ void bind_lifted(nb::module_& m) {
         nb::gil_scoped_release release;
         combine_partial_scores(lifted.codes(), range, places.data(), partial.data(), n_columns,
                                out.data());
+      });
+  def(lifted_class, "products",
+      args("anchor"_a, "members"_array, "begin"_a, "features"_array, "costs"_array, "out"_array),
+      [](const Kernel& lifted, Index anchor, Vector<const Index> members, Index begin,
+         Matrix<const double> features, Vector<const double> costs, Matrix<double> out) {
+        const Index n_columns = size(out, 1), width = lifted.block_width();
+        const Range range =
+            checked_range("begin, features", lifted.n_rows(), begin, begin + size(features, 0));
+        require_between("anchor", anchor, Index(0), lifted.n_anchors() - 1);
+        require_shape("features", features, range.size(), width);
+        require_shape("costs", costs, lifted.n_rows());
+        require_shape("out", out, n_columns, n_columns);
+        require(n_columns >= lifted.n_anchors() * width, "out has too few columns");
+        for (Index i = 0; i < size(members); ++i)
+          require_between("members", members.data()[i], range.begin, range.end - 1);
+        nb::gil_scoped_release release;
+        lifted_products(lifted, anchor, {members.data(), size(members)}, range, features.data(),
+                        costs.data(), out.data(), n_columns);
       });
   def_maker(m, "lifted",
             args("rows"_a, "anchors"_array, "weights"_array, "n_anchors"_a, "bias"_a,

@@ -7,6 +7,7 @@ from .estimators.latent import LatentLocallyLinearSVC
 from .estimators.local_coding import LocalCodingSVC
 from .estimators.local_deep import LocalDeepSVC
 from .estimators.profile import ProfileSVC
+from .estimators.supervised_anchors_svr import SupervisedAnchorSVR
 
 __all__ = [
     "AdaptiveNeighborhoodSVC",
@@ -16,4 +17,5 @@ __all__ = [
     "LocalCodingSVC",
     "LocalDeepSVC",
     "ProfileSVC",
+    "SupervisedAnchorSVR",
 ]

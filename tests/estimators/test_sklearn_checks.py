@@ -22,6 +22,7 @@ from hyperlocal.papers import (
     LocalCodingSVC,
     LocalDeepSVC,
     ProfileSVC,
+    SupervisedAnchorSVR,
 )  # fmt: skip
 from hyperlocal.preprocessing import MEGM, LocalCoder, RelevanceScaler, TableEncoder
 
@@ -45,6 +46,8 @@ OPTIONS = [
     SupervisedAnchorSVC(
         anchor_epochs=1, multi_class="crammer_singer", keep_if_better=False, tol=0.05
     ),
+    SupervisedAnchorSVR(anchor_epochs=2, tol=0.01),
+    SupervisedAnchorSVR(anchor_epochs=1, loss="epsilon_insensitive", tol=0.01),
     NeighborhoodSVC([3, 6], kernel="linear", gamma=1.0),
     NeighborhoodSVC(cache_neighborhoods=True),
     NeighborhoodSVC(kernel="poly"),
@@ -83,7 +86,8 @@ SLOW_ON_LARGE_ROWS = [
 
 # All public estimators with their defaults, but for those that are slow with them.
 OTHERS = {type(estimator) for estimator in SLOW_ON_LARGE_ROWS} | {
-    LocallyLinearSVCCV, LocallyLinearSVRCV, SupervisedAnchorSVC, RelevanceScaler,
+    LocallyLinearSVCCV, LocallyLinearSVRCV, SupervisedAnchorSVC, SupervisedAnchorSVR,
+    RelevanceScaler,
 }  # fmt: skip
 DEFAULTS = [kind() for kind in PUBLIC_ESTIMATORS.values() if kind not in OTHERS]
 ESTIMATORS = [*DEFAULTS, AdditiveKernelMap(), *OPTIONS]

@@ -10,6 +10,7 @@ ARGUMENTS = {
     "LocallyLinearSVR": {"n_anchors": 8},
     "LocallyLinearSVRCV": {"n_anchors": (1, 4), "Cs": (0.3, 3.0)},
     "SupervisedAnchorSVC": {"n_anchors": 8, "anchor_epochs": 2},
+    "SupervisedAnchorSVR": {"n_anchors": 8, "anchor_epochs": 2},
     "LocalCodingSVC": {"n_anchors": 8},
     "ClusteredSVC": {"n_anchors": 3},
     "LocalDeepSVC": {"depth": 2, "max_iter": 5},

@@ -323,3 +323,28 @@ def test_many_blocks_give_the_same_scores(monkeypatch):
     whole = lifted.scores(weights)
     monkeypatch.setattr(lifting, "NUMBERS_PER_BLOCK", 1)
     np.testing.assert_allclose(lifted.scores(weights), whole, rtol=1e-12)
+
+
+@every_storage
+@every_map
+def test_products(dtype, storage, quadratic):
+    """Sums of products of rows are those of the matrix, for costs that change in any way."""
+    X = make_rows(dtype, storage, 50, 4)
+    lifted = make_lifted(X, quadratic=quadratic, offset=0.5)
+    Z = lifted.to_csr().toarray().astype(np.float64)
+    Z = Z[:, np.r_[: lifted.n_numbers - 1, Z.shape[1] - 1]]
+    rng = np.random.default_rng(0)
+    costs = rng.uniform(0, 2, 50)
+    for one in (costs, 3 * costs, rng.uniform(0, 2, 50), np.zeros(50)):
+        expected = np.triu((Z.T * one) @ Z)
+        np.testing.assert_allclose(np.triu(lifted.products(one)), expected, rtol=1e-3, atol=1e-4)
+
+
+def test_products_do_not_depend_on_threads():
+    """Blocks of anchors are summed by any thread, with the same bits."""
+    X, costs = make_rows("float64", "dense", 300, 5), np.ones(300)
+    found = []
+    for n_threads in (1, 3):
+        with Workers(n_threads) as workers:
+            found.append(make_lifted(X, workers=workers).products(costs))
+    np.testing.assert_array_equal(*found)

@@ -93,3 +93,22 @@ def test_products_are_bounded():
 
     newton_rows.conjugate_gradients(rotate, np.ones(500), lambda right: right)
     assert len(n_products) == newton_rows.MOST_PRODUCTS
+
+
+@every_storage
+@every_map
+@pytest.mark.parametrize("offset", [0.0, 0.7])
+def test_systems_of_block_products(dtype, storage, quadratic, offset):
+    """The system of summed products, at several scales of its costs, is that of the matrix."""
+    X = make_rows(dtype, storage, 60, 4)
+    lifted = make_lifted(X, quadratic=quadratic, offset=offset)
+    Z = lifted.to_csr().toarray().astype(np.float64)
+    rng, rows = np.random.default_rng(0), newton_rows.BlockProducts(lifted)
+    curved = rng.uniform(0.5, 2, 60)
+    used = Z.any(axis=0)
+    right = np.where(used, rng.normal(size=Z.shape[1]), 0)
+    for scale in (1.0, 30.0):
+        expected = np.linalg.solve(np.eye(Z.shape[1]) + scale * (Z.T * curved) @ Z, right)
+        found = rows.solved(scale * curved, right)
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
+    assert lifted.has_products

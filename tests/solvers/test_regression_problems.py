@@ -182,3 +182,27 @@ def test_one_anchor_is_quantile_regression(rows, level):
     best = problem.losses(np.append(theirs.coef_, theirs.intercept_)[None, None])
     assert problem.losses(found.weights) == pytest.approx(best, rel=1e-6)
     assert ours.objective == pytest.approx(same.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("n_targets", [1, 2])
+def test_squares_are_solved_by_one_step(n_targets):
+    """One system of summed products has the solution, at any C; epochs agree with it."""
+    X = make_rows("float64", "dense", 200, 4)
+    lifted = make_lifted(X)
+    for C in (0.1, 1000.0):
+        problem = make_regression(lifted, loss="squared", n_targets=n_targets, C=C)
+        assert newton.takes_products(problem)
+        found = solved(problem, newton_after=0)
+        assert found.n_iter <= 3
+        assert found.duality_gap <= 1e-9 * found.objective
+        epochs = solved(problem, tol=1e-4, newton_after=np.inf)
+        assert epochs.objective == pytest.approx(found.objective, rel=1e-3)
+
+
+def test_known_products_cost_less():
+    """With products known from another C, the steps start earlier."""
+    lifted = make_lifted(make_rows("float64", "dense", 2000, 40))
+    problem = make_regression(lifted, loss="squared")
+    before = newton.epochs_worth_it(problem)
+    lifted.products(problem.costs)
+    assert newton.epochs_worth_it(problem) <= before

@@ -42,6 +42,7 @@ from ..estimators.profile import ProfileSVC
 from ..estimators.sdca import SDCASVC
 from ..estimators.second_look import SecondLookSVC
 from ..estimators.supervised_anchors import SupervisedAnchorSVC
+from ..estimators.supervised_anchors_svr import SupervisedAnchorSVR
 from ..neighbors.megm import MEGM
 from .targets import CLASSIFICATION, REGRESSION
 
@@ -271,6 +272,7 @@ DEFAULT_REGRESSORS = (
     _ours("locally-linear-identity", "locally linear (linear)", _linear_local_regressors),
     _ours("locally-linear", "locally linear (quadratic)", LocallyLinearSVR, **DENSE),
     _ours("locally-linear-cv", "locally linear (tuned)", LocallyLinearSVRCV, **SLOW, **DENSE),
+    _ours("supervised-anchors", "supervised anchors", SupervisedAnchorSVR, **SOMEWHAT_SLOW),
     _scikit_learn("mean", "mean", DummyRegressor, [], **SAME),
     _scikit_learn("ridge", "ridge regression", Ridge, [], **SAME),
     _scikit_learn("linear-svr", "linear SVR", _linear_svr, SEED, **SAME),

@@ -14,6 +14,7 @@ except ImportError as error:  # pragma: no cover
 
 from .connection import KEEP_MEMORY
 from .locally_linear import DaskLocallyLinearSVC
+from .locally_linear_svr import DaskLocallyLinearSVR
 from .supervised_anchors import DaskSupervisedAnchorSVC
 
-__all__ = ["KEEP_MEMORY", "DaskLocallyLinearSVC", "DaskSupervisedAnchorSVC"]
+__all__ = ["KEEP_MEMORY", "DaskLocallyLinearSVC", "DaskLocallyLinearSVR", "DaskSupervisedAnchorSVC"]

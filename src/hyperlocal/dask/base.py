@@ -12,15 +12,17 @@ from typing import Any, ClassVar
 import numpy as np
 from distributed import Client
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from ..data.arguments import check_choice, check_number, make_generator
-from ..data.checks import class_weights_by_mass, require_two_classes, warn_about_scales
+from ..data.checks import warn_about_scales
 from ..data.labelled import LabelledRows
 from ..estimators.chain_classifier import ChainClassifier
+from ..estimators.chain_regressor import ChainRegressor
+from ..estimators.tasks import Task
 from ..gates.anchors import rows_to_sample
 from ..model.chain_settings import ChainSettings
 from ..model.local_model import LocalModel
-from ..model.multiclass import n_columns
 from ..runtime.progress import EpochMonitor
 from ..runtime.threads import Workers
 from ..solvers import team
@@ -28,11 +30,12 @@ from ..solvers.anchor_learning import AnchorSchedule
 from ..solvers.partitioning import group_anchors, shared_rows
 from ..solvers.result import SolverResult
 from ..solvers.training import Training
-from .collections import row_parts
+from .collections import is_lazy, row_parts
 from .connection import connected, wait_for_workers
-from .lazy import LazyClassifier
+from .lazy import apply_lazily
 from .remote_team import RemoteTeam
 from .shuffle import Shuffle, pooled
+from .targets import SharedTarget
 from .tasks import PartFacts, Plan
 
 PARTITIONINGS = ("anchors", "random", "given")
@@ -42,10 +45,16 @@ SORTED = 0.3
 
 
 @dataclass(eq=False, repr=False)
-class DaskClassifier(LazyClassifier, BaseEstimator):
-    """Base of the classifiers that are trained on a Dask cluster."""
+class DaskEstimator(BaseEstimator):
+    """Base of the estimators that are trained on a Dask cluster.
 
-    _local_class: ClassVar[type[ChainClassifier]]
+    A subclass names its estimator without Dask and its task, and says what partitions agree on
+    about ``y``.
+    """
+
+    _local_class: ClassVar[type[ChainClassifier | ChainRegressor]]
+    _task: ClassVar[Task]
+    _is_numeric: ClassVar[bool]
 
     client: Any = None
     _: KW_ONLY
@@ -60,12 +69,9 @@ class DaskClassifier(LazyClassifier, BaseEstimator):
     code_on: Any = "input"
     normalize: bool = True
     C: float = 3.0
-    loss: str = "squared_hinge"
-    multi_class: str = "ovr"
     max_iter: int = 500
     tol: float = 1e-3
     intercept_scaling: float = 1.0
-    class_weight: Any = None
     random_state: Any = None
     verbose: int = 0
 
@@ -78,14 +84,13 @@ class DaskClassifier(LazyClassifier, BaseEstimator):
             Partitions may be uneven or empty. Data in memory (an array, a CSR matrix, a dataframe)
             are split and sent to the workers.
         y : Dask array or series of shape (n_rows,)
-            With the partitions of X, or in memory if the chunk sizes of X are known.
+            Labels or values, with the partitions of X, or in memory if the chunk sizes of X are
+            known.
         sample_weight : Dask array or series of shape (n_rows,), default=None
-            Weights of the rows; one by default.
 
         Returns
         -------
         self
-            The fitted estimator.
         """
         settings, training = self._checked_arguments()
         rng = make_generator(self.random_state)
@@ -93,12 +98,12 @@ class DaskClassifier(LazyClassifier, BaseEstimator):
         with connected(self.client) as client:
             n_threads = sum(wait_for_workers(client).values())
             parts = row_parts(X, y, sample_weight, n_parts=n_threads)
-            shuffle = Shuffle(client, parts, int(rng.integers(2**31)))
+            shuffle = Shuffle(client, parts, int(rng.integers(2**31)), self._is_numeric)
             facts = shuffle.read()
-            dtype, classes, weights = self._agree(facts)
+            dtype, target = self._agree(facts)
             sizes = np.array([fact.n_rows for fact in facts])
             self._n_rows, self._rounds = int(sizes.sum()), 0
-            sample = self._draw(shuffle, sizes, dtype, classes, weights, rng)
+            sample = self._draw(shuffle, sizes, dtype, target, rng)
             warn_about_scales(sample.X)
             n_members = self.n_partitions or min(n_threads, int(sizes.sum()))
             with Workers(1) as workers:
@@ -106,10 +111,10 @@ class DaskClassifier(LazyClassifier, BaseEstimator):
                 shares = self._shares(chain, sample, n_members, workers)
             plan = Plan(chain, training, self._schedule())
             given = self.partitioning == "given"
-            shuffle.send_by(plan, classes, weights, shares, None if given else n_members)
-            chain, result = self._run(client, shuffle, plan, classes, dtype, n_members, rng)
+            shuffle.send_by(plan, target, shares, None if given else n_members)
+            chain, result = self._run(client, shuffle, plan, target, dtype, n_members, rng)
         local = self._new_local().take_over(
-            chain, training, result, classes, self._n_rows, feature_names=facts[0].names
+            chain, training, result, target.kept, self._n_rows, feature_names=facts[0].names
         )
         self._remember(local, result)
         return self
@@ -121,13 +126,48 @@ class DaskClassifier(LazyClassifier, BaseEstimator):
 
         Returns
         -------
-        LocallyLinearSVC or SupervisedAnchorSVC
+        LocallyLinearSVC, SupervisedAnchorSVC or LocallyLinearSVR
             A copy.
         """
         return deepcopy(self._fitted())
 
+    def predict(self, X: Any) -> Any:
+        """Predictions of rows; lazy for Dask collections, computed for anything else.
+
+        Parameters
+        ----------
+        X : Dask array or dataframe, or {array-like, CSR} of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        Dask array or dataframe, or ndarray
+            Class labels, or values in the units of ``y``.
+        """
+        return self._apply("predict", X)
+
+    @property
+    def anchors_(self) -> np.ndarray:
+        """Anchors, ``(n_anchors, width of what is coded)``."""
+        return self._fitted().anchors_
+
+    @property
+    def beta_(self) -> float:
+        """Sharpness of the soft coding."""
+        return self._fitted().beta_
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights of the local models, ``(n_anchors, n_columns, p)``."""
+        return self._fitted().coef_
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercepts of the local models, ``(n_anchors, n_columns)``."""
+        return self._fitted().intercept_
+
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "classes_")
+        return hasattr(self, "_local")
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "client": None}  # a connection cannot be pickled
@@ -135,15 +175,24 @@ class DaskClassifier(LazyClassifier, BaseEstimator):
     def __sklearn_clone__(self) -> Any:
         """A clone with the same client, which cannot be copied."""
         without_client = copy(self)  # by __getstate__
-        made = super(DaskClassifier, without_client).__sklearn_clone__()
+        made = super(DaskEstimator, without_client).__sklearn_clone__()
         return made.set_params(client=self.client)
+
+    def _fitted(self) -> Any:
+        check_is_fitted(self)
+        return self._local
+
+    def _apply(self, method: str, X: Any) -> Any:
+        local = self._fitted()
+        return apply_lazily(local, method, X) if is_lazy(X) else getattr(local, method)(X)
 
     # ---- fitting ---------------------------------------------------------------------------------
 
     def _forget(self) -> None:
         """Delete the last fit, so that an interrupted fit leaves no model."""
-        if hasattr(self, "classes_"):
-            del self.classes_
+        for name in ("_local", "classes_"):
+            if hasattr(self, name):
+                delattr(self, name)
 
     def _new_local(self) -> Any:
         names = set(self._local_class().get_params(deep=False))
@@ -159,9 +208,7 @@ class DaskClassifier(LazyClassifier, BaseEstimator):
     def _checked_arguments(self) -> tuple[ChainSettings, Training]:
         settings = self._settings()
         settings.check()
-        training = Training(
-            self.C, self.loss, self.multi_class, tol=self.tol, max_iter=self.max_iter
-        )
+        training = Training(self.C, **self._task.loss(self), tol=self.tol, max_iter=self.max_iter)
         training.check()
         self._check_own_arguments()
         return settings, training
@@ -180,8 +227,8 @@ class DaskClassifier(LazyClassifier, BaseEstimator):
         else:
             check_number("epochs_per_round", self.epochs_per_round)
 
-    def _agree(self, facts: list[PartFacts]) -> tuple[np.dtype[Any], np.ndarray, np.ndarray]:
-        """One type of numbers, all classes, and the weight of each."""
+    def _agree(self, facts: list[PartFacts]) -> tuple[np.dtype[Any], SharedTarget]:
+        """One type of numbers, and what is known of y."""
         filled = [fact for fact in facts if fact.n_rows]
         # An empty frame does not show whether its rows would be sparse.
         for name, known in (("n_features", facts), ("names", facts), ("is_sparse", filled)):
@@ -192,30 +239,22 @@ class DaskClassifier(LazyClassifier, BaseEstimator):
                 )
         if not filled:
             raise ValueError("X has no rows (rows of weight zero do not count).")
-        classes, place = np.unique(
-            np.concatenate([fact.classes for fact in filled]), return_inverse=True
-        )
-        require_two_classes(classes)
-        masses = np.bincount(place, np.concatenate([fact.masses for fact in filled]))
-        weights = np.ones(len(classes))
-        if self.class_weight is not None:
-            weights = class_weights_by_mass(self.class_weight, classes, masses)
-        return np.result_type(*(fact.dtype for fact in filled)), classes, weights
+        target = self._target([fact.labels for fact in filled])
+        return np.result_type(*(fact.dtype for fact in filled)), target
 
     def _draw(
         self,
         shuffle: Shuffle,
         sizes: np.ndarray,
         dtype: Any,
-        classes: np.ndarray,
-        weights: np.ndarray,
+        target: SharedTarget,
         rng: np.random.Generator,
     ) -> LabelledRows:
         """A uniform sample of all rows, large enough for anchors and gate."""
         n_rows = int(sizes.sum())
         n_wanted = min(rows_to_sample(self.n_anchors), n_rows)
         drawn = rng.multivariate_hypergeometric(sizes, n_wanted)
-        return pooled(shuffle.draw(drawn), dtype, classes, weights, n_rows)
+        return pooled(shuffle.draw(drawn), dtype, target, n_rows)
 
     def _shares(
         self, chain: LocalModel, sample: LabelledRows, n_members: int, workers: Workers
@@ -232,13 +271,13 @@ class DaskClassifier(LazyClassifier, BaseEstimator):
         client: Client,
         shuffle: Shuffle,
         plan: Plan,
-        classes: np.ndarray,
+        target: SharedTarget,
         dtype: Any,
         n_members: int,
         rng: np.random.Generator,
     ) -> tuple[LocalModel, SolverResult]:
         chain, joint = plan.chain, plan.training.joint
-        columns = n_columns(len(classes), joint)
+        columns = target.n_columns(plan.training)
         shape = (chain.n_blocks, columns, chain.feature_map.n_features_out + 1)
         remote = RemoteTeam(client, 1 if joint else columns, shape, dtype, int(rng.integers(2**31)))
         monitor = EpochMonitor(self, self.max_iter, self.verbose, task="round")
@@ -294,13 +333,14 @@ class DaskClassifier(LazyClassifier, BaseEstimator):
                 stacklevel=4,
             )
 
-    def _remember(self, local: ChainClassifier, result: SolverResult) -> None:
+    def _remember(self, local: Any, result: SolverResult) -> None:
         self._local = local
         self.n_features_in_ = local.n_features_in_
         if hasattr(local, "feature_names_in_"):
             self.feature_names_in_ = local.feature_names_in_
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_  # of an earlier fit
-        self.classes_ = local.classes_
+        if not self._is_numeric:
+            self.classes_ = local.classes_
         self.n_iter_, self.history_ = result.n_iter, result.history
         self.objective_, self.duality_gap_ = result.objective, result.duality_gap

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 
 from ..estimators.locally_linear import LocallyLinearSVC
-from .base import DaskClassifier
+from .classifier import DaskClassifier
 
 
 @dataclass(eq=False, repr=False)

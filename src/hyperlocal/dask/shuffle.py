@@ -12,6 +12,7 @@ from distributed import Client, Future
 from ..data.labelled import LabelledRows
 from . import tasks
 from .connection import gathered
+from .targets import SharedTarget
 
 
 class Shuffle:
@@ -23,12 +24,21 @@ class Shuffle:
     parts : list of (rows, labels, weights)
         Lazy, from :func:`hyperlocal.dask.collections.row_parts`.
     seed : int
+    is_numeric : bool
+        Whether labels are values.
     """
 
-    def __init__(self, client: Client, parts: list[tuple[Any, Any, Any]], seed: int):
+    def __init__(
+        self,
+        client: Client,
+        parts: list[tuple[Any, Any, Any]],
+        seed: int,
+        is_numeric: bool = False,
+    ):
         self._client = client
+        self._is_numeric = is_numeric
         read = dask.delayed(tasks.read_part, pure=False)
-        self._recipes = [read(index, *part) for index, part in enumerate(parts)]
+        self._recipes = [read(index, *part, is_numeric) for index, part in enumerate(parts)]
         self._seed = seed
         self._parts: list[Future] = []
         self._route: tuple[Any, ...] = ()
@@ -41,7 +51,9 @@ class Shuffle:
     def read(self) -> list[tasks.PartFacts]:
         """Read and describe all partitions. They stay on the workers until :meth:`release`."""
         self._parts = self._client.compute(self._recipes)
-        described = self._client.map(tasks.describe, self._parts, pure=False)
+        described = self._client.map(
+            tasks.describe, self._parts, is_numeric=self._is_numeric, pure=False
+        )
         return gathered(self._client, described)
 
     def draw(self, sizes: np.ndarray) -> list[tasks.Part]:
@@ -56,35 +68,29 @@ class Shuffle:
     def send_by(
         self,
         plan: tasks.Plan,
-        classes: np.ndarray,
-        class_weights: np.ndarray,
+        target: SharedTarget,
         shares: np.ndarray | None,
         n_members: int | None,
     ) -> None:
         """Fix which member gets which rows; without ``n_members`` every partition is a member."""
-        self._route = (plan, classes, class_weights, shares, n_members)
+        self._route = (plan, target, shares, n_members)
 
     def __call__(self, members: set[int]) -> dict[int, list[Future]]:
         """The pieces of the members' rows; partitions that were released are read again."""
-        plan, classes, class_weights, shares, n_members = self._route
+        plan, target, shares, n_members = self._route
         parts = self._parts or self._client.compute(self._recipes)
         sent = send(self._client, plan)
         if n_members is None:
             return {
-                member: [
-                    self._client.submit(
-                        tasks.whole, parts[member], sent, classes, class_weights, pure=False
-                    )
-                ]
+                member: [self._client.submit(tasks.whole, parts[member], sent, target, pure=False)]
                 for member in members
             }
         splits = [
             self._client.submit(
-                tasks.split, part, sent, classes, class_weights, shares, n_members,
-                [self._seed, index], pure=False,
+                tasks.split, part, sent, target, shares, n_members, [self._seed, index], pure=False
             )
             for index, part in enumerate(parts)
-        ]  # fmt: skip
+        ]
         return {
             member: [self._client.submit(getitem, split, member, pure=False) for split in splits]
             for member in members
@@ -106,14 +112,8 @@ def send(client: Client, what: Any) -> Future:
 
 
 def pooled(
-    samples: list[tasks.Part],
-    dtype: Any,
-    classes: np.ndarray,
-    class_weights: np.ndarray,
-    population: int,
+    samples: list[tasks.Part], dtype: Any, target: SharedTarget, population: int
 ) -> LabelledRows:
     """Samples of partitions as one sample of all rows."""
-    pieces = [
-        tasks.as_labelled(sample, dtype, classes, class_weights, population) for sample in samples
-    ]
+    pieces = [tasks.as_labelled(sample, dtype, target, population) for sample in samples]
     return tasks.joined(pieces)

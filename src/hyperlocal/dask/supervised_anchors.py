@@ -14,7 +14,7 @@ from ..model.local_model import LocalModel
 from ..runtime.progress import EpochMonitor
 from ..solvers.anchor_learning import AnchorSchedule
 from ..solvers.result import SolverResult
-from .base import DaskClassifier
+from .classifier import DaskClassifier
 from .remote_team import RemoteTeam
 from .tasks import Plan
 

@@ -8,7 +8,7 @@ copied. A task whose member is missing returns None; the driver then creates the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -28,6 +28,7 @@ from ..solvers.member import Member
 from ..solvers.partitioning import assign_rows
 from ..solvers.team import Order, Proposal
 from ..solvers.training import Training
+from .targets import ClassFacts, SharedTarget, ValueFacts
 
 _Key = tuple[str, int]
 
@@ -81,19 +82,18 @@ class PartFacts:
     dtype: np.dtype[Any]
     is_sparse: bool
     names: tuple[str, ...] | None
-    classes: np.ndarray
-    masses: np.ndarray
+    labels: ClassFacts | ValueFacts
 
 
-def read_part(index: int, X: Any, y: Any, sample_weight: Any) -> Part:
+def read_part(index: int, X: Any, y: Any, sample_weight: Any, is_numeric: bool = False) -> Part:
     """Check the rows of a partition; an error names the partition."""
     try:
-        return _checked(X, y, sample_weight)
+        return _checked(X, y, sample_weight, is_numeric)
     except (TypeError, ValueError) as error:
         raise type(error)(f"partition {index}: {error}") from error
 
 
-def _checked(X: Any, y: Any, sample_weight: Any) -> Part:
+def _checked(X: Any, y: Any, sample_weight: Any, is_numeric: bool) -> Part:
     names = None
     if hasattr(X, "columns") and all(isinstance(name, str) for name in X.columns):
         names = tuple(X.columns)
@@ -102,7 +102,10 @@ def _checked(X: Any, y: Any, sample_weight: Any) -> Part:
             raise ValueError(f"y has {len(y)} rows; X has none.")
         X = canonical(well_formed(X)) if sp.issparse(X) else np.zeros((0, X.shape[1]), _float_of(X))
         return Part(X, np.asarray(y), np.ones(0), names)
-    return Part(*check_block(LocallyLinearSVC(), X, y, sample_weight, reset=True), names)
+    checked = check_block(
+        LocallyLinearSVC(), X, y, sample_weight, reset=True, is_numeric=is_numeric
+    )
+    return Part(*checked, names)
 
 
 def _float_of(X: Any) -> Any:
@@ -112,14 +115,12 @@ def _float_of(X: Any) -> Any:
     return np.float32 if is_single else np.float64
 
 
-def describe(part: Part) -> PartFacts:
-    """Its shape and its classes."""
-    classes, target = np.unique(part.labels, return_inverse=True)
-    masses = np.bincount(target, weights=part.weights, minlength=len(classes))
+def describe(part: Part, is_numeric: bool) -> PartFacts:
+    """Its shape, and its classes or the scale of its values."""
+    labels = (ValueFacts if is_numeric else ClassFacts).of(part.labels, part.weights)
     return PartFacts(
-        part.X.shape[0], part.X.shape[1], part.X.dtype, sp.issparse(part.X), part.names, classes,
-        masses,
-    )  # fmt: skip
+        part.X.shape[0], part.X.shape[1], part.X.dtype, sp.issparse(part.X), part.names, labels
+    )
 
 
 def draw(part: Part, n_rows: int, seed: Sequence[int]) -> Part:
@@ -132,26 +133,23 @@ def draw(part: Part, n_rows: int, seed: Sequence[int]) -> Part:
 
 
 def as_labelled(
-    part: Part, dtype: Any, classes: np.ndarray, class_weights: np.ndarray, population: int | None
+    part: Part, dtype: Any, target: SharedTarget, population: int | None = None
 ) -> LabelledRows:
-    """The rows as the chain takes them."""
-    target = np.searchsorted(classes, part.labels).astype(np.int32)
+    """The rows as the chain takes them; of a sample, the number of all rows."""
     X = part.X.astype(dtype, copy=False)
-    weights = part.weights * class_weights[target]
-    return LabelledRows(X, target, classes, weights, population=population)
+    return target.labelled(X, part.labels, part.weights, population)
 
 
 def split(
     part: Part,
     plan: Plan,
-    classes: np.ndarray,
-    class_weights: np.ndarray,
+    target: SharedTarget,
     shares: np.ndarray | None,
     n_members: int,
     seed: Sequence[int],
 ) -> list[LabelledRows]:
     """The rows for each member: by their nearest anchor, or at random where there are no shares."""
-    data = as_labelled(part, plan.dtype, classes, class_weights, None)
+    data = as_labelled(part, plan.dtype, target)
     n_rows = data.X.shape[0]
     rng = np.random.default_rng(seed)
     if shares is None:
@@ -167,9 +165,9 @@ def split(
     return [part_of(data, order[begin:end]) for begin, end in pairwise(bounds)]
 
 
-def whole(part: Part, plan: Plan, classes: np.ndarray, class_weights: np.ndarray) -> LabelledRows:
+def whole(part: Part, plan: Plan, target: SharedTarget) -> LabelledRows:
     """All rows of a partition that is one member."""
-    return as_labelled(part, plan.dtype, classes, class_weights, None)
+    return as_labelled(part, plan.dtype, target)
 
 
 def joined(pieces: Sequence[LabelledRows]) -> LabelledRows:
@@ -179,12 +177,16 @@ def joined(pieces: Sequence[LabelledRows]) -> LabelledRows:
     if len(pieces) == 1:
         return first
     X = [piece.X for piece in pieces]
-    return LabelledRows(
-        canonical(sp.vstack(X).tocsr() if sp.issparse(first.X) else np.concatenate(X)),
-        np.concatenate([piece.target for piece in pieces]),
-        first.classes,
-        np.concatenate([piece.sample_weight for piece in pieces]),
-        population=first.population,
+    classes, target = first.classes, np.concatenate([piece.target for piece in pieces])
+    if first.is_numeric:  # each piece has its own values
+        classes = np.concatenate([piece.labels for piece in pieces])
+        target = np.arange(len(target), dtype=np.int32)
+    return replace(
+        first,
+        X=canonical(sp.vstack(X).tocsr() if sp.issparse(first.X) else np.concatenate(X)),
+        target=target,
+        classes=classes,
+        sample_weight=np.concatenate([piece.sample_weight for piece in pieces]),
     )
 
 
@@ -194,7 +196,8 @@ def create_member(
     """Store and lift a member's rows; returns their number, the mass of anchors and of classes."""
     data = joined(pieces)
     n_rows, n_anchors = data.X.shape[0], plan.chain.n_anchors
-    classes = np.bincount(data.target, weights=data.sample_weight, minlength=len(data.classes))
+    n_strata = 1 if data.is_numeric else len(data.classes)
+    classes = np.bincount(data.strata, weights=data.sample_weight, minlength=n_strata)
     if not n_rows:
         return 0, np.zeros(n_anchors), classes
     return n_rows, _hold(key, plan, data), classes

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from ..data.arguments import check_choice
 from ..model.chain_settings import ChainSettings
 from ..selection.automatic import DEFAULT_COST, candidates_of, choose, parameters_of
+from ..selection.dropping import without_noise
 from ..selection.relevance import (
     check_relevance,
     is_wanted,
@@ -106,4 +107,8 @@ class AutomaticChain(BaseEstimator):
         if scaled is not choice:
             # Scaled features may need another C.
             choice = choose([scaled.settings], *given, by_newton=by_newton, start=scaled.C)
+        if isinstance(self.relevance, str):
+            reduced = without_noise(choice, *given)
+            if reduced is not choice:
+                choice = choose([reduced.settings], *given, by_newton=by_newton, start=reduced.C)
         return choice.settings, replace(training, C=choice.C)

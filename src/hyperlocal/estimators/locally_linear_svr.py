@@ -96,7 +96,7 @@ default="squared"
     global_intercept_ : ndarray of shape (n_columns,)
         It holds the center of ``y``.
     relevance_ : ndarray of shape (n_features,) or (n_features, n_features), or None
-        What features are multiplied by before everything else.
+        What features are multiplied by before everything else; zero if they are left out.
     n_iter_ : int
     objective_, duality_gap_ : float
         Of the problem with scaled values.

@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
-from ..data.arguments import check_auto, check_flag
-from ..data.labelled import LabelledRows
+from ..data.arguments import check_auto
 from ..model.chain_settings import ChainSettings
 from ..model.local_model import LocalModel
 from ..model.problem import Problem
-from ..solvers.anchor_learning import AnchorLearner, AnchorSchedule, RecodedRows
+from ..solvers.anchor_learning import AnchorLearner, AnchorSchedule, Outcome
 from ..solvers.result import SolverResult
 from ..solvers.sgd import SgdState
 from ..solvers.training import Training
 from .chain import FitCall, LastFit
 from .chain_classifier import ChainClassifier
+from .learned_anchors import LearnedAnchorsMixin
 
 
 @dataclass(eq=False, repr=False)
-class SupervisedAnchorSVC(ChainClassifier):
+class SupervisedAnchorSVC(LearnedAnchorsMixin, ChainClassifier):
     """Locally linear SVM whose anchors are learned from the labels.
 
     The model is that of :class:`LocallyLinearSVC`, but the problem
@@ -161,50 +161,30 @@ class SupervisedAnchorSVC(ChainClassifier):
     warm_start: bool = False
     verbose: int = 0
 
-    # ---- arguments -----------------------------------------------------------------------------
-
-    def _settings(self) -> ChainSettings:
-        # Only the soft coding has a gradient with respect to the anchors.
-        return ChainSettings.of(self, coding="soft", global_intercept=False)
-
     def _solvers(self) -> tuple[str, ...]:
         return ("dual", "sgd")
 
     def _checked_arguments(self) -> tuple[ChainSettings, Training]:
-        check_flag("keep_if_better", self.keep_if_better)
-        check_auto("anchor_epochs", self.anchor_epochs, integer=True, inclusive=True)
-        check_auto("anchor_step", self.anchor_step, inclusive=True)
         check_auto("t0", self.t0)
         check_auto("skip", self.skip, integer=True, above=1, inclusive=True)
         return super()._checked_arguments()
 
     def _schedule(self) -> AnchorSchedule:
-        return AnchorSchedule(
-            self.anchor_epochs, self.anchor_step, self.t0, self.skip, bool(self.keep_if_better)
-        )
-
-    def _most_epochs(self, data: LabelledRows) -> int:
-        return self._schedule().most_epochs + 4 * self.max_iter
+        return replace(super()._schedule(), t0=self.t0, skip=self.skip)
 
     # ---- training ------------------------------------------------------------------------------
 
-    def _train(
-        self, chain: LocalModel, call: FitCall, last: LastFit | None
-    ) -> tuple[LocalModel, SolverResult]:
-        """Train anchors and weights; returns the chain with the learned anchors."""
-        learner = self._learner(chain, call)
-        if self.solver == "sgd":
-            weights = None if last is None else self.model_.weights
-            outcome, result, self._t0 = learner.learn_by_sgd(weights)
-        else:
-            alpha = None if last is None else last.alpha_for(learner.rows.problem(chain.gate))
-            outcome, result = learner.learn(alpha)
-        # Only now: an interrupted fit must not set some of them.
-        self.initial_anchors_ = chain.gate.anchors
-        self.best_epoch_ = outcome.n_epochs
-        self.anchors_learned_ = outcome.n_epochs > 0
-        self.held_out_accuracy_ = outcome.held_out_accuracy
-        return replace(chain, gate=outcome.gate), result
+    def _learn(
+        self, learner: AnchorLearner, chain: LocalModel, last: LastFit | None
+    ) -> tuple[Outcome, SolverResult]:
+        if self.solver == "dual":
+            return super()._learn(learner, chain, last)
+        weights = None if last is None else self.model_.weights
+        outcome, result, self._t0 = learner.learn_by_sgd(weights)
+        return outcome, result
+
+    def _keep_outcome(self, outcome: Outcome) -> None:
+        self.held_out_accuracy_ = outcome.held_out_scores
 
     def _first_state(self, chain: LocalModel, problem: Problem, call: FitCall) -> SgdState:
         self.initial_anchors_ = chain.gate.anchors
@@ -222,7 +202,3 @@ class SupervisedAnchorSVC(ChainClassifier):
         state.average = state.weights
         self.anchors_learned_, self.held_out_accuracy_ = True, None
         return self._learner(chain, call).visit(problem, state)
-
-    def _learner(self, chain: LocalModel, call: FitCall) -> AnchorLearner:
-        rows = RecodedRows(chain, call.training, call.data, call.workers)
-        return AnchorLearner(rows, self._schedule(), call.rng, call.monitor)

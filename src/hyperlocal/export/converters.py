@@ -18,13 +18,15 @@ from ..estimators.pegasos_regressor import PegasosRegressor
 from ..estimators.relevance import RelevanceScaler
 from ..estimators.sdca import SDCASVC
 from ..estimators.supervised_anchors import SupervisedAnchorSVC
+from ..estimators.supervised_anchors_svr import SupervisedAnchorSVR
 from ..neighbors.megm import MEGM
 from .graph import import_onnx
 from .onnx import to_onnx
 
 CONVERTED = (
     LocallyLinearSVC, LocallyLinearSVCCV, LocallyLinearSVR, LocallyLinearSVRCV,
-    SupervisedAnchorSVC, LocalCodingSVC, LocalCoder, MEGM, RelevanceScaler, SDCASVC, PegasosSVC,
+    SupervisedAnchorSVC, SupervisedAnchorSVR, LocalCodingSVC, LocalCoder, MEGM, RelevanceScaler,
+    SDCASVC, PegasosSVC,
     PegasosRegressor,
 )  # fmt: skip
 

@@ -69,8 +69,8 @@ _PARTS = [
     FeatureMap, Gate, InputMap, Kernel, KernelModel, LabelledRows, LandmarkMap, LastFit,
     LatentModel, LevelsGate, LocalModel, LocalScales, LocalSvms, LookTrial, MappedInput,
     NumberEncoder, PegasosRun, PegasosState, PiecewiseMap, QuadraticMap, QuerySvms, Risk, RowOrigin,
-    SgdState, StackedMap, SvmOptions, TargetScale, TextEncoder, TransformerMap, TreeModel,
-    TreeSearch,
+    SgdState,
+    StackedMap, SvmOptions, TargetScale, TextEncoder, TransformerMap, TreeModel, TreeSearch,
 ]  # fmt: skip
 
 # Parts of scikit-learn's ColumnTransformer, and functions that its selectors of features call when

@@ -15,7 +15,7 @@ from ..runtime.threads import Workers, row_blocks
 from .background import Background
 
 NUMBERS_PER_BLOCK = 1 << 21
-MOST_ROWS_PER_BLOCK = 256
+MOST_ROWS_PER_BLOCK = 1024
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ independent of the gate and of the normalization. Its weight is the last number 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,7 @@ class LiftedRows:
         self.normalize = normalize
         self.offset = offset
         self._row_norms = row_norms
+        self._products: tuple[np.ndarray, np.ndarray] | None = None
         self.gate = self._unit_gate(codes.weights) if normalize else codes.weights
         self.core = _core.lifted(rows, self.anchors, self.gate, n_anchors, bias, offset)
 
@@ -197,8 +199,8 @@ class LiftedRows:
 
     def all_anchor_scores(self, weights: np.ndarray) -> np.ndarray:
         """:meth:`anchor_scores` of every column, ``(n_rows, k, n_columns)``."""
-        places, partial = self._products_by_anchor(weights, 0, self.n_rows)
-        scores = partial[places].reshape(self.n_rows, self.n_neighbors, -1)
+        places, products = self._products_by_anchor(weights, 0, self.n_rows)
+        scores = products[places].reshape(self.n_rows, self.n_neighbors, -1)
         return scores * self.gate[:, :, None]
 
     def features(self, begin: int, end: int) -> np.ndarray:
@@ -206,6 +208,63 @@ class LiftedRows:
         phi = np.empty((end - begin, self.width), self.dtype)
         self.rows.gather(np.arange(begin, end), phi)
         return phi
+
+    @property
+    def n_numbers(self) -> int:
+        """Numbers of a lifted row: a column of weights, without the padding of the last block."""
+        return self.n_anchors * (self.width + 1) + (self.offset != 0)
+
+    @property
+    def has_products(self) -> bool:
+        """Whether :meth:`products` are known for some costs."""
+        return self._products is not None
+
+    def products(self, costs: np.ndarray) -> np.ndarray:
+        """``Σ_i costs_i z_i z_iᵀ`` in double precision, of which only the upper half is filled.
+
+        Costs that are multiples of the last ones, as those of another C, take little time.
+        """
+        scale = float(costs.max(initial=0)) or 1.0
+        shares = costs / scale
+        if self._products is None or not np.allclose(self._products[0], shares, rtol=1e-6, atol=0):
+            self._products = shares, self._sums_of_products(shares)
+        return scale * self._products[1]
+
+    def _sums_of_products(self, costs: np.ndarray) -> np.ndarray:
+        out = np.zeros((self.n_numbers, self.n_numbers))
+        for begin, end in row_blocks(self.n_rows, max(1, NUMBERS_PER_BLOCK // (self.width + 1))):
+            features = np.empty((end - begin, self.width + 1))
+            features[:, :-1], features[:, -1] = self.features(begin, end), self.bias
+            starts, rows, _ = self.grouped_by_anchor(begin, end)
+            add = partial(self._add_products, starts, rows, begin, features, costs, out)
+            self.workers.map(add, range(self.n_anchors))
+        if self.offset != 0:
+            total = self.zero_weights(1)
+            self.add(np.ascontiguousarray(costs[:, None], self.dtype), total)
+            out[:, -1] = self.offset * total.ravel()[: self.n_numbers]
+            out[-1, -1] = self.offset**2 * costs.sum()
+        return out
+
+    def _add_products(
+        self,
+        starts: np.ndarray,
+        rows: np.ndarray,
+        begin: int,
+        features: np.ndarray,
+        costs: np.ndarray,
+        out: np.ndarray,
+        anchor: int,
+    ) -> None:
+        members = rows[starts[anchor] : starts[anchor + 1]]
+        self.core.products(anchor, members, begin, features, costs, out)
+
+    def grouped_by_anchor(self, begin: int, end: int) -> tuple[np.ndarray, ...]:
+        """Where each anchor's rows start, these rows, and the place of each row and anchor."""
+        n_pairs = (end - begin) * self.n_neighbors
+        starts = np.empty(self.n_anchors + 1, np.int64)
+        rows, places = np.empty(n_pairs, np.int64), np.empty(n_pairs, np.int64)
+        self.core.group_by_anchor(begin, end, starts, rows, places)
+        return starts, rows, places
 
     def to_csr(self) -> sp.csr_array:
         """The matrix written out, ``(n_rows, n_blocks · (p + 1))``: for small data only."""
@@ -224,8 +283,8 @@ class LiftedRows:
         return matrix.astype(self.dtype, copy=False)
 
     def _scores_by_anchor(self, weights: np.ndarray, begin: int, end: int, out: np.ndarray) -> None:
-        places, partial = self._products_by_anchor(weights, begin, end)
-        self.core.combine(begin, end, places, partial, out)
+        places, products = self._products_by_anchor(weights, begin, end)
+        self.core.combine(begin, end, places, products, out)
         out += self.global_intercept(weights)
 
     def _products_by_anchor(
@@ -235,11 +294,8 @@ class LiftedRows:
 
         Returns the place of each pair, row by row, and the products, ``(n_pairs, n_columns)``.
         """
-        n_pairs = (end - begin) * self.n_neighbors
-        starts = np.empty(self.n_anchors + 1, np.int64)
-        rows, places = np.empty(n_pairs, np.int64), np.empty(n_pairs, np.int64)
-        self.core.group_by_anchor(begin, end, starts, rows, places)
-        products = np.empty((n_pairs, weights.shape[1]), self.dtype)
+        starts, rows, places = self.grouped_by_anchor(begin, end)
+        products = np.empty((len(rows), weights.shape[1]), self.dtype)
         block = self.features(begin, end)
         rows -= begin
         for anchor in range(self.n_anchors):

@@ -11,7 +11,7 @@ from .. import _core
 from ..data.labelled import EqualRows, LabelledRows
 from ..runtime.threads import row_blocks
 from .lifting import LiftedRows
-from .losses import SMOOTH_LOSSES, loss_sum
+from .losses import SMOOTH_LOSSES, conjugate_sums, conjugates_along, loss_sum, pulls
 from .residuals import RegressionLoss, ResidualLoss
 
 NUMBERS_PER_NORM_BLOCK = 1 << 15
@@ -61,6 +61,11 @@ class Problem:
         return self.loss in SMOOTH_LOSSES and not self.crammer_singer
 
     @property
+    def is_quadratic(self) -> bool:
+        """Whether one system of equations has the solution."""
+        return False
+
+    @property
     def bounds(self) -> tuple[Any, Any]:
         """Between which dual variables lie, where columns are separate problems."""
         return 0, np.inf if self.loss == "squared_hinge" else self.costs[:, None]
@@ -98,6 +103,23 @@ class Problem:
         rows = np.flatnonzero(self.target >= 0)
         signed[rows, self.target[rows]] *= -1
         return signed
+
+    def conjugates(self, alpha: np.ndarray, rows: np.ndarray) -> float:
+        """What dual variables of some rows cost: minus this, minus ``½‖W‖²``, is the dual value."""
+        sums = conjugate_sums(
+            alpha[rows], self.target[rows], self.costs[rows], self.loss, self.crammer_singer
+        )
+        return float(sums.sum())
+
+    def conjugates_along(self, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+        """The same of each column at three points of a path: both ends and half way."""
+        return conjugates_along(start, end, self.target, self.costs, self.loss, self.crammer_singer)
+
+    def pulls(self, scores: np.ndarray) -> np.ndarray:
+        """What dual variables are at the optimum, over their costs, where it has these scores."""
+        margins = self.labels * scores + self.shifts
+        columns = zip(self.column_losses, margins.T, strict=True)
+        return np.stack([pulls(loss, column) for loss, column in columns], axis=1)
 
     def objective(self, weights: np.ndarray, *, penalize_intercept: bool = True) -> float:
         """The primal objective, in double precision sums."""
@@ -138,6 +160,11 @@ class RegressionProblem(Problem):
         return all(loss.is_smooth for loss in self.residual_losses)
 
     @property
+    def is_quadratic(self) -> bool:
+        """Whether one system of equations has the solution: losses are squares."""
+        return all(loss.is_quadratic for loss in self.residual_losses)
+
+    @property
     def bounds(self) -> tuple[Any, Any]:
         """Between which dual variables lie."""
         costs = self.costs[:, None].astype(np.float64)
@@ -171,6 +198,29 @@ class RegressionProblem(Problem):
     def signed(self, alpha: np.ndarray) -> np.ndarray:
         """What multiplies the lifted rows in the weights: α."""
         return alpha
+
+    def conjugates(self, alpha: np.ndarray, rows: np.ndarray) -> float:
+        """What dual variables of some rows cost, with the part of the values."""
+        alpha, costs = alpha[rows].astype(np.float64), self.costs[rows].astype(np.float64)
+        columns = zip(self.residual_losses, alpha.T, strict=True)
+        sums = [loss.conjugates(column, costs).sum() for loss, column in columns]
+        return float(np.sum(sums) - np.einsum("ic,ic->", alpha, self.target[rows]))
+
+    def conjugates_along(self, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+        """The same of each column at three points of a path: both ends and half way."""
+        costs = self.costs.astype(np.float64)
+        path = (start, start + 0.5 * (end - start), end)
+        return np.array(
+            [
+                [
+                    loss.conjugates(column, costs).sum() - column @ values
+                    for loss, column, values in zip(
+                        self.residual_losses, alpha.T.astype(np.float64), self.target.T, strict=True
+                    )
+                ]
+                for alpha in path
+            ]
+        )
 
     def losses(self, weights: np.ndarray) -> float:
         """``Σ_i costs_i ℓ_i``."""

@@ -57,6 +57,11 @@ class ResidualLoss:
         """Whether the loss has a derivative everywhere."""
         return self.curvature > 0
 
+    @property
+    def is_quadratic(self) -> bool:
+        """Whether the loss curves alike everywhere."""
+        return self.is_smooth and self.epsilon == 0 and self.upper == np.inf
+
     def pulls(self, margins: np.ndarray) -> np.ndarray:
         """``L'(r)``: what a dual variable is at the optimum, over its cost."""
         beyond = -np.sign(margins) * np.maximum(0, np.abs(margins) - self.epsilon)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -45,16 +46,16 @@ class TargetScale:
         """
         values = as_targets(data.classes)
         masses = np.bincount(data.target, weights=data.sample_weight, minlength=len(values))
-        weights = masses / masses.sum()
-        # Their squares may overflow where the values do not.
-        largest = np.abs(values).max(axis=0)
-        unit = np.where(largest > 0, largest, 1.0)
-        center = weights @ (values / unit)
-        spread = np.sqrt(weights @ (values / unit - center) ** 2)
+        return cls.of_moments(*moments(values, masses), data.classes.shape[1:])
+
+    @classmethod
+    def of_moments(
+        cls, center: np.ndarray, spread: np.ndarray, shape: tuple[int, ...]
+    ) -> TargetScale:
+        """From means and standard deviations."""
         # Rounding leaves a spread in constant values.
         is_constant = spread <= 1e-12 * np.abs(center)
-        scale = np.where(is_constant, 1.0, spread * unit)
-        return cls(center * unit, scale, data.classes.shape[1:])
+        return cls(center, np.where(is_constant, 1.0, spread), shape)
 
     @property
     def n_targets(self) -> int:
@@ -125,4 +126,32 @@ class TargetScale:
 
 def as_targets(values: np.ndarray) -> np.ndarray:
     """Values as a matrix of float64, ``(n_values, n_targets)``."""
-    return np.asarray(values, np.float64).reshape(len(values), -1)
+    return np.asarray(values, np.float64).reshape(len(values), math.prod(values.shape[1:]))
+
+
+def moments(values: np.ndarray, masses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted means and standard deviations of the columns of values."""
+    weights = masses / masses.sum()
+    # Their squares may overflow where the values do not.
+    largest = np.abs(values).max(axis=0)
+    unit = np.where(largest > 0, largest, 1.0)
+    center = weights @ (values / unit)
+    return center * unit, np.sqrt(weights @ (values / unit - center) ** 2) * unit
+
+
+def joined_moments(
+    centers: np.ndarray, spreads: np.ndarray, masses: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The moments of all values from those of parts, one line each, of so much weight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.model.target_scale import joined_moments
+    >>> joined_moments(np.array([[1.0], [4.0]]), np.array([[0.0], [0.0]]), np.array([2.0, 1.0]))
+    (array([2.]), array([1.41421356]))
+    """
+    shares = (masses / masses.sum())[:, None]
+    center = (shares * centers).sum(axis=0)
+    lengths = np.sqrt(shares) * np.hypot(spreads, centers - center)
+    return center, np.hypot.reduce(lengths, axis=0)

@@ -124,6 +124,7 @@ def parameters_of(model: LocalModel, settings: ChainSettings) -> dict[str, Any]:
         "n_neighbors": settings.n_neighbors if isinstance(gate, LevelsGate) else n_neighbors,
         "feature_map": None if type(own) is FeatureMap else name,
         "normalize": model.normalize,
+        "intercept_scaling": float(model.bias.value),
     }
 
 

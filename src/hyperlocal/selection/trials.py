@@ -285,7 +285,9 @@ def sample(data: LabelledRows, most_rows: int, rng: np.random.Generator) -> Labe
 
 
 def held_out_rows(
-    data: LabelledRows, rng: np.random.Generator, enough: int = ENOUGH_HELD_OUT_ROWS
+    data: LabelledRows,
+    rng: np.random.Generator,
+    enough: int = ENOUGH_HELD_OUT_ROWS,
 ) -> list[np.ndarray]:
     """Which rows each evaluated fold holds out; none where the rows are too few.
 

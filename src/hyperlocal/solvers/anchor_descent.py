@@ -27,8 +27,8 @@ from .. import _core
 from ..data.rows import core_rows
 from ..gates.codes import Codes
 from ..gates.gate import Gate, weighted_median
-from ..model.losses import conjugate_sums, is_correct
-from ..model.problem import Problem, half_norm
+from ..model.losses import is_correct
+from ..model.problem import Problem, RegressionProblem, half_norm
 from ..runtime.progress import Monitor
 from ..runtime.threads import MOST_ROWS_PER_BLOCK, row_blocks
 from .dual import GAP, Descent
@@ -75,8 +75,8 @@ class FullPass(NamedTuple):
 class AnchorEpoch(NamedTuple):
     """What was known before an epoch: objective, duality gap, share of training rows right.
 
-    From a full pass, or from the visits of the epoch before. Skipped rows count as at the last
-    full pass.
+    The share is NaN for values. From a full pass, or from the visits of the epoch before. Skipped
+    rows count as at the last full pass.
     """
 
     epoch: int
@@ -211,18 +211,26 @@ def learn_by_dual(
 
 
 class RightRows:
-    """Which rows have their own class's score as the largest; for ``see_scores`` of solvers."""
+    """Which rows have their own class's score as the largest; for ``see_scores`` of solvers.
+
+    No row with a value is right.
+    """
 
     def __init__(self, problem: Problem):
         self.problem = problem
+        self.has_classes = not isinstance(problem, RegressionProblem)
         self.flags = np.zeros(problem.lifted.n_rows, np.uint8)
 
     def __call__(self, begin: int, end: int, scores: np.ndarray) -> None:
         """Set the flags of a block of rows by their scores."""
+        if not self.has_classes:
+            return
         self.flags[begin:end] = is_correct(scores, self.problem.target[begin:end])
 
     def share(self) -> float:
-        """Weighted by the rows' costs."""
+        """Weighted by the rows' costs; NaN for values."""
+        if not self.has_classes:
+            return math.nan
         return float(np.average(self.flags, weights=self.problem.costs.astype(np.float64)))
 
 
@@ -238,7 +246,8 @@ class Recoding(Descent):
         problem = found.problem
         self.right = RightRows(problem)
         n_groups = 1 if problem.crammer_singer else problem.n_columns
-        bounds = np.tile([SLACK, -np.inf], (n_groups, 1))
+        below = -np.inf if self.right.has_classes else -SLACK  # residuals have two sides
+        bounds = np.tile([SLACK, below], (n_groups, 1))
         super().__init__(problem, 0.0, rng, alpha, bounds, see_scores=self.right)
         self.moving = moving_gate(places, gate, problem, self.squared_norms)
         self.reserves = found.reserves
@@ -260,13 +269,9 @@ class Recoding(Descent):
 
     def see_visits(self, reports: np.ndarray) -> None:
         """Estimate what a check would find by what the visits of an epoch found."""
-        problem, rows = self.problem, self.visited
-        conjugates = conjugate_sums(
-            self.alpha[rows], problem.target[rows], problem.costs[rows], problem.loss,
-            problem.crammer_singer,
-        )  # fmt: skip
+        conjugates = self.problem.conjugates(self.alpha, self.visited)
         self.gaps = reports[:, GAP]
-        self.objectives = np.array([self.gaps.sum() - conjugates.sum() - half_norm(self.weights)])
+        self.objectives = np.array([self.gaps.sum() - conjugates - half_norm(self.weights)])
         self.leave_out()
 
     def record(self, number: int) -> AnchorEpoch:

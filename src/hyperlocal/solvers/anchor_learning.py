@@ -21,6 +21,7 @@ from ..model.local_model import LocalModel
 from ..model.losses import is_correct, loss_sum
 from ..model.multiclass import separate_columns
 from ..model.problem import Problem
+from ..model.residuals import RegressionLoss
 from ..runtime.progress import JoinedEpochs, Monitor
 from ..runtime.threads import Workers
 from . import anchor_descent, anchor_sgd, dual
@@ -132,9 +133,12 @@ class RecodedRows:
         return self.chain.problem(self.data, C, training.loss, joint=training.joint, lifted=lifted)
 
     def evaluate(self, gate: Gate, weights: np.ndarray) -> tuple[float, float]:
-        """Accuracy, and the negated mean loss, which decides ties."""
+        """Accuracy, and the negated mean loss, which decides ties; of values the latter twice."""
         problem = self.problem(gate, 1.0)
         scores, costs = problem.lifted.scores(weights), self.data.sample_weight
+        if isinstance(self.training.loss, RegressionLoss):
+            losses = self.training.loss.row_losses(scores, self.data.labels, costs)
+            return -float(losses.mean()), -float(losses.mean())
         right = is_correct(scores, problem.target)
         loss = loss_sum(scores, problem.target, costs, problem.loss, problem.crammer_singer)
         return float(costs @ right / costs.sum()), -loss / float(costs.sum())
@@ -148,7 +152,7 @@ class Outcome:
     alpha: np.ndarray | None
     history: list[AnchorEpoch]
     n_epochs: int  # in which the anchors moved: 0 for the initial ones
-    held_out_accuracy: dict[str, float] | None = None
+    held_out_scores: dict[str, float] | None = None
 
 
 class AnchorLearner:
@@ -246,9 +250,9 @@ class AnchorLearner:
         )  # fmt: skip
 
     def _choose_held_out(self) -> np.ndarray:
-        """A tenth of each class, or no row if that is too few."""
+        """A tenth of the rows, of each class, or no row if that is too few."""
         share = HELD_OUT if self.schedule.keep_if_better else 0.0
-        held_out = hold_out(self.rows.data.target, share, self.rng)
+        held_out = hold_out(self.rows.data.strata, share, self.rng)
         return held_out if held_out.sum() >= FEWEST_HELD_OUT else np.zeros_like(held_out)
 
     def _solve(

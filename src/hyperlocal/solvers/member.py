@@ -5,11 +5,11 @@ The orders that members get and their proposals are in :mod:`hyperlocal.solvers.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..model.losses import conjugates_along, pulls
 from ..model.problem import Problem
 from .dual import Descent
 from .team import Order, Proposal
@@ -30,10 +30,9 @@ class Member:
     def __init__(self, problem: Problem, stiffness: np.ndarray, rng: np.random.Generator):
         # A row stretched by √σ on weights shrunk by √σ has the same score and σ times the norm.
         self._stretch = np.sqrt(stiffness).astype(problem.lifted.dtype)
-        self._problem = Problem(
-            problem.lifted.stretched(self._stretch), problem.target, problem.costs,
-            problem.n_columns, problem.loss, problem.crammer_singer,
-        )  # fmt: skip
+        self._problem = replace(
+            problem, lifted=problem.lifted.stretched(self._stretch), equal_rows=None
+        )
         self._labels = self._problem.labels
         self._descent = Descent(self._problem, 0.0, rng, None)
         self._anchors = np.unique(problem.lifted.anchors)
@@ -118,8 +117,8 @@ class Member:
         problem, own = self._problem, np.zeros_like(weights)
         if problem.crammer_singer:
             return self._settled, own
-        margins = self._labels * problem.lifted.scores(weights)
-        start = self._descent.feasible(problem.costs[:, None] * pulls(problem.loss, margins))
+        pulls = problem.pulls(problem.lifted.scores(weights))
+        start = self._descent.feasible(problem.costs[:, None] * pulls)
         self._add(start, own)
         return start, own
 
@@ -128,8 +127,4 @@ class Member:
         self._problem.lifted.add(np.ascontiguousarray(signed), weights)
 
     def _conjugates(self) -> np.ndarray:
-        problem = self._problem
-        return conjugates_along(
-            self._settled, self._proposed,
-            problem.target, problem.costs, problem.loss, problem.crammer_singer,
-        )  # fmt: skip
+        return self._problem.conjugates_along(self._settled, self._proposed)

@@ -26,10 +26,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..model.lifting import LiftedRows
 from ..model.losses import MarginLoss, curvatures, loss_values, pulls
 from ..model.problem import Problem
 from ..model.residuals import ResidualLoss
-from .newton_rows import MOST_NUMBERS, LiftedProducts, WrittenRows, has_small_blocks, written_width
+from .newton_rows import (
+    MOST_NUMBERS,
+    BlockProducts,
+    LiftedProducts,
+    WrittenRows,
+    has_small_blocks,
+    written_width,
+)
 
 # What the steps cost in epochs of dual descent, per number of the matrix of second derivatives over
 # the numbers of a row that an epoch visits.
@@ -38,6 +46,8 @@ EPOCHS_PER_NUMBER = 0.4
 # systems more of them (measured: 50 to 100 with one active anchor, 3,000 to 6,000 with eight).
 EPOCHS_BY_PRODUCTS = 100
 WITHOUT_BLOCKS = 10  # times as many where blocks are too large for the preconditioner
+# What a multiplication in products of rows or in a factor takes, relative to one in an epoch.
+SHARE_OF_A_VISIT = 0.4
 IF_SMOOTHED = 3  # times as many for losses with corners, which are solved several times
 # What dual descent takes where it has no trouble: rows so narrow that steps cost less never see it.
 EASY_EPOCHS = 25
@@ -59,6 +69,8 @@ def epochs_worth_it(problem: Problem) -> float:
     lifted = problem.lifted
     if problem.crammer_singer:
         return np.inf
+    if takes_products(problem):
+        return max(0.0, _epochs_of_products(lifted) - EASY_EPOCHS)
     if fits(problem):
         width = written_width(lifted)
         cost = EPOCHS_PER_NUMBER * width**2 / (lifted.n_neighbors * (lifted.width + 1))
@@ -75,6 +87,21 @@ def fits(problem: Problem) -> bool:
     lifted = problem.lifted
     width = written_width(lifted)
     return lifted.n_rows * max(width, lifted.width, lifted.n_anchors) <= MOST_NUMBERS
+
+
+def takes_products(problem: Problem) -> bool:
+    """Whether losses are squares, and the matrix of their only system fits."""
+    lifted = problem.lifted
+    numbers = lifted.n_numbers
+    return problem.is_quadratic and numbers <= lifted.n_rows and numbers**2 <= MOST_NUMBERS
+
+
+def _epochs_of_products(lifted: LiftedRows) -> float:
+    """What that system costs, in epochs; nearly nothing but its factor if products are known."""
+    k, width = lifted.n_neighbors, lifted.width + 1
+    sums = 0 if lifted.has_products else lifted.n_rows * k * (k + 1) / 2 * width**2 / 2
+    factor = lifted.n_numbers**3 / 6
+    return SHARE_OF_A_VISIT * (sums + factor) / (2 * lifted.n_rows * k * width)
 
 
 @dataclass(frozen=True)
@@ -155,8 +182,7 @@ class NewtonDescent:
     def __init__(
         self, problem: Problem, tol: float, alpha: np.ndarray, by_products: bool | None = None
     ):
-        by_products = not fits(problem) if by_products is None else by_products
-        rows = LiftedProducts(problem.lifted) if by_products else WrittenRows(problem.lifted)
+        rows = _rows_of(problem, by_products)
         labels, shifts = problem.labels.astype(np.float64), problem.shifts
         costs = problem.costs.astype(np.float64)
         self.tol = tol * (SHARE_OF_TOLERANCE if problem.is_smooth else SHARE_IF_SMOOTHED)
@@ -208,6 +234,13 @@ class NewtonDescent:
     def weights(self) -> np.ndarray:
         """The weights themselves, ``(n_blocks, n_columns, p + 1)``."""
         return np.stack([one.rows.weights(one.weights, one.expansion) for one in self.columns], 1)
+
+
+def _rows_of(problem: Problem, by_products: bool | None) -> WrittenRows | LiftedProducts:
+    if by_products is None and takes_products(problem):
+        return BlockProducts(problem.lifted)
+    by_products = not fits(problem) if by_products is None else by_products
+    return LiftedProducts(problem.lifted) if by_products else WrittenRows(problem.lifted)
 
 
 class _Column:

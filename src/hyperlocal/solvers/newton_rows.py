@@ -1,9 +1,10 @@
 """Lifted rows as Newton's steps use them: products, and systems of second derivatives.
 
-Written out, a system is solved by a factorization. Where the matrix would be too large, it is
-solved by conjugate gradients, which take products with the lifted rows alone; their preconditioner
-is exact for the weights of each anchor by themselves, so that few products are needed where few
-anchors are active at a row.
+Written out, a system is solved by a factorization. So is one of losses that are squares: its matrix
+is summed up block by block, and is that of every C but for a factor. Where the matrix would be too
+large, a system is solved by conjugate gradients, which take products with the lifted rows alone;
+their preconditioner is exact for the weights of each anchor by themselves, so that few products are
+needed where few anchors are active at a row.
 """
 
 from __future__ import annotations
@@ -59,9 +60,7 @@ class LiftedProducts:
     def __init__(self, lifted: LiftedRows):
         self.lifted = lifted
         self.shape = (lifted.n_blocks, 1, lifted.width + 1)
-        starts = np.empty(lifted.n_anchors + 1, np.int64)
-        rows, places = (np.empty(lifted.anchors.size, np.int64) for _ in range(2))
-        lifted.core.group_by_anchor(0, lifted.n_rows, starts, rows, places)
+        starts, rows, places = lifted.grouped_by_anchor(0, lifted.n_rows)
         gate = np.empty(lifted.anchors.size, lifted.dtype)
         gate[places] = lifted.gate.ravel()
         self.members = [
@@ -120,6 +119,23 @@ class LiftedProducts:
             scales = 1 + np.einsum("ij,ij->j", block, block)
             return lambda right: right / scales
         return factored(block)
+
+
+class BlockProducts(LiftedProducts):
+    """Lifted rows of which the products are summed up, a block for each two anchors."""
+
+    def solved(self, curved: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """``(I + Σ_i curved_i z_i z_iᵀ)⁻¹ right``."""
+        matrix = _with_identity(self.lifted.products(curved))
+        numbers = right[: len(matrix)].copy()
+        numbers[-1] = right[-1]  # where there is a global intercept, its block is but one number
+        # The transposed matrix is in the order of LAPACK, and its lower half is filled.
+        _, found, _ = dposv(matrix.T, numbers, lower=True, overwrite_a=True)
+        solution = np.zeros_like(right)
+        solution[: len(matrix)] = found
+        if self.lifted.offset != 0:
+            solution[len(matrix) - 1], solution[-1] = 0, found[-1]
+        return solution
 
 
 def has_small_blocks(lifted: LiftedRows) -> bool:
