@@ -60,7 +60,7 @@ class PiecewiseMap(FeatureMap):
     def expanded(self, X: np.ndarray) -> np.ndarray:
         """Features, and beside them their pieces."""
         passed = np.clip(self._positions(X), 0, 1) - X.dtype.type(0.5)
-        return np.hstack([X, passed])
+        return np.ascontiguousarray(np.hstack([X, passed]))
 
     def _positions(self, X: np.ndarray) -> np.ndarray:
         starts, widths = (part.astype(X.dtype, copy=False) for part in (self.starts, self.widths))
