@@ -41,6 +41,12 @@ def test_pieces_reach_from_bound_to_bound():
     assert own.n_features_out == 3 + len(own.columns) == 3 + 2 * 8
 
 
+def test_one_feature_is_stored_row_by_row():
+    """The compiled core reads rows that are contiguous, also where there is one feature."""
+    X = rows_of()[:, :1].copy()
+    assert fitted("piecewise", X).stored(X).flags.c_contiguous
+
+
 def test_weights_count_as_rows():
     """A weight of two moves the quantiles as the row twice does."""
     values = np.random.default_rng(0).normal(size=50)
