@@ -1,8 +1,8 @@
 """Tests of ``python -m benchmarks``."""
 
 import importlib
-import sys
 import json
+import sys
 
 import numpy as np
 import pytest

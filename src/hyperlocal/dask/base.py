@@ -87,10 +87,12 @@ class DaskEstimator(BaseEstimator):
             Labels or values, with the partitions of X, or in memory if the chunk sizes of X are
             known.
         sample_weight : Dask array or series of shape (n_rows,), default=None
+            Weights of the rows; one by default.
 
         Returns
         -------
         self
+            The fitted estimator.
         """
         settings, training = self._checked_arguments()
         rng = make_generator(self.random_state)

@@ -35,13 +35,13 @@ class DaskLocallyLinearSVC(DaskClassifier):
         They are those of :class:`hyperlocal.LocallyLinearSVC`.
     C : float, default=3.0
         Weight of the losses; a number, because a search would need all rows several times.
-    loss, multi_class : as on one machine
-        They are those of :class:`hyperlocal.LocallyLinearSVC`.
     max_iter : int, default=500
         The most rounds; fewer than epochs elsewhere, because a round has several epochs.
     tol : float, default=1e-3
         Relative duality gap at which to stop.
-    intercept_scaling, class_weight, random_state, verbose, coding : as on one machine
+    intercept_scaling, random_state, verbose, loss, multi_class : as on one machine
+        They are those of :class:`hyperlocal.LocallyLinearSVC`.
+    class_weight, coding : as on one machine
         They are those of :class:`hyperlocal.LocallyLinearSVC`.
 
     Attributes

@@ -25,13 +25,22 @@ class DaskLocallyLinearSVR(RegressorMixin, DaskEstimator):
 
     Parameters
     ----------
-    client, partitioning, n_partitions, epochs_per_round, max_iter, tol
-        As in :class:`DaskLocallyLinearSVC`.
-    n_anchors, n_neighbors, coding, beta, anchors, feature_map, code_on, normalize, loss, \
-epsilon, quantiles, intercept_scaling, random_state, verbose
-        As in :class:`hyperlocal.LocallyLinearSVR`.
+    client, partitioning, n_partitions, epochs_per_round : as in DaskLocallyLinearSVC
+        They are those of :class:`DaskLocallyLinearSVC`.
+    n_anchors, n_neighbors, beta, anchors, feature_map, code_on, normalize : as on one machine
+        They are those of :class:`hyperlocal.LocallyLinearSVR`.
     C : float, default=10.0
         Weight of the losses; a number, because a search would need all rows several times.
+    max_iter : int, default=500
+        The most rounds; fewer than epochs elsewhere, because a round has several epochs.
+    tol : float, default=1e-3
+        Relative duality gap at which to stop.
+    intercept_scaling, random_state, verbose, coding : as on one machine
+        They are those of :class:`hyperlocal.LocallyLinearSVR`.
+    loss : str, default="squared"
+        As on one machine; not that of classes, because values have no margin.
+    epsilon, quantiles : as on one machine
+        They are those of :class:`hyperlocal.LocallyLinearSVR`.
 
     Attributes
     ----------

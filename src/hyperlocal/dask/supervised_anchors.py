@@ -40,13 +40,11 @@ class DaskSupervisedAnchorSVC(DaskClassifier):
         They are those of :class:`hyperlocal.SupervisedAnchorSVC`.
     C : float, default=3.0
         Weight of the losses; a number, because anchors are learned for one C.
-    loss, multi_class : as on one machine
-        They are those of :class:`hyperlocal.SupervisedAnchorSVC`.
     max_iter : int, default=500
         The most rounds; fewer than epochs elsewhere, because a round has several epochs.
     tol : float, default=1e-3
         Relative duality gap at which to stop.
-    intercept_scaling, class_weight, random_state, verbose : as on one machine
+    intercept_scaling, random_state, verbose, loss, multi_class, class_weight : as on one machine
         They are those of :class:`hyperlocal.SupervisedAnchorSVC`.
     anchor_rounds : int, default=4
         Rounds in which anchors move.

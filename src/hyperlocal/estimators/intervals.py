@@ -66,7 +66,7 @@ class IntervalMixin(BaseEstimator):
 
         They are conformal: the probability is at least ``coverage`` on average over rows like those
         of :meth:`calibrate`, whatever the model. They are wider where residuals near the row's
-        anchors are larger.
+        anchors are larger; those of a model with one anchor are all equally wide.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class IntervalMixin(BaseEstimator):
         >>> rng = np.random.default_rng(0)
         >>> X = rng.uniform(-3, 3, (900, 1))
         >>> y = np.sin(X[:, 0]) + 0.1 * np.abs(X[:, 0]) * rng.standard_normal(900)
-        >>> model = LocallyLinearSVR(random_state=0).fit(X[:600], y[:600])
+        >>> model = LocallyLinearSVR(8, random_state=0).fit(X[:600], y[:600])
         >>> intervals = model.calibrate(X[600:], y[600:]).predict_interval([[0.1], [2.9]])
         >>> narrow, wide = np.diff(intervals, axis=1).ravel()
         >>> bool(narrow < wide)
