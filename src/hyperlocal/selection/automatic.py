@@ -102,9 +102,13 @@ def candidates_of(
 
 
 def _may_have_pieces(data: LabelledRows) -> bool:
-    """Whether some features have more than two values, and rows are more than all pieces."""
+    """Whether some features have more than two values, and rows are more than all pieces.
+
+    Values of a regression are smoother functions than classes: three of four real sets lost with
+    pieces among the candidates (R² .976 instead of .982 on compactiv, .745 and .751 on california).
+    """
     X, n_rows = data.X, data.n_represented
-    if sp.issparse(X) or X.shape[1] > n_rows:
+    if sp.issparse(X) or X.shape[1] > n_rows or data.is_numeric:
         return False
     sample = X[:ROWS_FOR_VALUES]
     n_bent = sum(bool((column != column[0]).any()) for column in sample.T)

@@ -39,7 +39,7 @@ ENOUGH_HELD_OUT_ROWS = 1_000
 MOST_CLASSES = 200
 # Solves stop at a larger gap than the final one, or after so many epochs. No larger C is tried
 # then, and this one counts if the gap is not much larger: all rows would take too many epochs.
-PATH_TOL = 3e-2
+PATH_TOL, PATH_TOL_OF_REGRESSION = 3e-2, 1e-2
 MOST_EPOCHS = 30
 LARGEST_GAP = 0.1
 # What a model must gain, in standard errors of the difference, to replace a linear one. With 1, two
@@ -80,7 +80,8 @@ class PathSolver:
 
     @property
     def tol(self) -> float:
-        return max(PATH_TOL, self.training.tol)
+        is_regression = isinstance(self.training.loss, RegressionLoss)
+        return max(PATH_TOL_OF_REGRESSION if is_regression else PATH_TOL, self.training.tol)
 
     @property
     def largest_gap(self) -> float:
