@@ -5,14 +5,17 @@ import pytest
 
 from hyperlocal.data.labelled import LabelledRows
 from hyperlocal.model.chain_settings import ChainSettings
+from hyperlocal.model.residuals import RegressionLoss
 from hyperlocal.selection.trials import (
     MOST_CLASSES,
     PathSolver,
+    ProductsFold,
     held_out_rows,
     paths_of,
     row_criteria,
     sample,
 )
+from hyperlocal.solvers import dual
 from hyperlocal.solvers.training import Training
 
 
@@ -37,6 +40,30 @@ def test_a_path_scores_as_its_model_does(n_classes, feature_map, dtype, workers)
         scores = path.model(workers).scores(data.X[held], workers)
         own = path.scores[:, -scores.shape[1] :]
         np.testing.assert_allclose(own, scores, atol=2e-3 if dtype == np.float32 else 1e-5)
+
+
+@pytest.mark.parametrize("C", [1.0, 1e4])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_squares_of_few_wide_rows_are_solved_at_once(C, dtype, workers):
+    """The system of their products has the solution that dual descent tends to."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 12)).astype(dtype)
+    weights = rng.integers(3, size=120).astype(float)
+    data = LabelledRows(X, np.arange(120), X[:, 0] * X[:, 1], weights, is_numeric=True)
+    settings = ChainSettings(8, feature_map="quadratic", global_intercept=True)
+    solver = PathSolver(Training(C, RegressionLoss("squared")), by_newton=True)
+    held = np.arange(120) < 30
+    (path,) = paths_of(settings, solver, data, [held], 0, workers)
+    assert isinstance(path.stored, ProductsFold)
+    path.advance(C)
+    atol = 2e-3 if dtype == np.float32 else 1e-4
+    scores = path.model(workers).scores(data.X[held], workers)
+    np.testing.assert_allclose(path.scores, scores, atol=atol)
+    lifted = path.chain.lift(path.rows.X, workers)
+    exact = dual.solve(path.problem(C, lifted), tol=1e-7, max_iter=5000, rng=rng)
+    np.testing.assert_allclose(
+        path.chain.trained(exact.weights).scores(data.X[held], workers), scores, atol=10 * atol
+    )
 
 
 @pytest.mark.parametrize("feature_map", ["auto", "quadratic", None, "bias_only"])

@@ -110,6 +110,11 @@ class RegressionLoss:
         given = self.quantiles
         return (float(given),) if isinstance(given, Real) else tuple(map(float, given))
 
+    @property
+    def is_quadratic(self) -> bool:
+        """Whether losses are squares."""
+        return all(loss.is_quadratic for loss in self._of_a_target())
+
     def check(self) -> None:
         """Raise unless the parameters make sense."""
         check_choice("loss", self.name, REGRESSION_LOSSES)

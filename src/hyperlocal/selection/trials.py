@@ -1,16 +1,19 @@
 """Held-out rows: candidates are trained on a part of the rows, and evaluated on the others.
 
 Solves stop early, at a larger gap than the final one, and start from the dual variables of the last
-C. Where lifted rows are wide and few, they are written as coordinates in a basis of what they span.
+C. Where lifted rows are wide and few, they are written as coordinates in a basis of what they span;
+if losses are squares, one system of their products has the solution.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import get_lapack_funcs
 from scipy.optimize import minimize_scalar
 
 from ..data.labelled import LabelledRows, part_of
@@ -25,7 +28,7 @@ from ..model.problem import Problem
 from ..model.residuals import RegressionLoss
 from ..runtime.threads import Workers
 from ..solvers import dual
-from ..solvers.newton_rows import MOST_NUMBERS, rows_of_products
+from ..solvers.newton_rows import MOST_NUMBERS, raised, rows_of_products
 from ..solvers.result import SolverResult
 from ..solvers.training import Training
 
@@ -42,6 +45,11 @@ MOST_CLASSES = 200
 PATH_TOL, PATH_TOL_OF_REGRESSION = 3e-2, 1e-2
 MOST_EPOCHS = 30
 LARGEST_GAP = 0.1
+# A system of the products of N rows takes less time than dual descent where N² is less than so many
+# times the numbers that a visit takes (60 epochs; they take 30 to 200).
+SQUARE_PER_NUMBER = 3_000
+# Up to such costs, single precision is enough for it.
+MOST_COST_IN_SINGLE = 1e3
 # What a model must gain, in standard errors of the difference, to replace a linear one. With 1, two
 # of ten noisy tables left it by chance and lost 0.02 of AUC; with 2, sets of 200 rows stayed linear
 # that should not (glass: 33 % error instead of 29).
@@ -118,18 +126,19 @@ def paths_of(
     parts = [
         Fold(*(part_of(data, np.flatnonzero(rows)) for rows in (~held, held))) for held in folds
     ]
+    rows: Sequence[FoldRows]
     if settings.may_use_labels:
         chains = [fit(part.train) for part in parts]
-        lifted = [
-            (chain.lift(part.train.X, workers), chain.lift(part.test.X, workers))
+        rows = [
+            LiftedFold(chain.lift(part.train.X, workers), chain.lift(part.test.X, workers))
             for chain, part in zip(chains, parts, strict=True)
         ]
     else:
         chains = [fit(data)] * len(folds)
-        lifted = _lifted_folds(chains[0], data, folds, workers)
+        rows = _rows_of_folds(chains[0], solver, data, folds, workers)
     return [
-        Path(solver, chain, part, *rows, np.random.default_rng(seed))
-        for chain, part, rows in zip(chains, parts, lifted, strict=True)
+        Path(solver, chain, part, own, np.random.default_rng(seed))
+        for chain, part, own in zip(chains, parts, rows, strict=True)
     ]
 
 
@@ -138,6 +147,53 @@ class Fold(NamedTuple):
 
     train: LabelledRows
     test: LabelledRows
+
+
+class FoldRows(ABC):
+    """What training and held-out rows of a fold are stored as."""
+
+    @abstractmethod
+    def solve(self, path: Path, C: float) -> tuple[np.ndarray, np.ndarray, float]:
+        """Dual variables, scores of held-out rows, and the relative duality gap."""
+
+
+@dataclass(frozen=True)
+class LiftedFold(FoldRows):
+    """Lifted rows, for dual descent from the last variables, as far as the epochs go."""
+
+    train: LiftedRows
+    test: LiftedRows
+
+    def solve(self, path: Path, C: float) -> tuple[np.ndarray, np.ndarray, float]:
+        """See the base class."""
+        result = path.solver.solve(path.problem(C, self.train), path.rng, path.alpha)
+        gap = result.duality_gap / max(result.objective, np.finfo(float).tiny)
+        return result.alpha, self.test.scores(result.weights), gap
+
+
+@dataclass(frozen=True)
+class ProductsFold(FoldRows):
+    """Products ``K`` of lifted rows, for losses ``C_i r²``: ``(K + diag(1/2C_i)) α = y``."""
+
+    train: np.ndarray
+    test: np.ndarray
+
+    def solve(self, path: Path, C: float) -> tuple[np.ndarray, np.ndarray, float]:
+        """See the base class."""
+        rows = path.rows
+        # Times the roots of 2C_i on both sides: no eigenvalue is below one, and C_i may be zero.
+        roots = np.sqrt(2 * C * rows.sample_weight)
+        is_single = roots.max() ** 2 <= 2 * MOST_COST_IN_SINGLE
+        roots = roots.astype(np.float32 if is_single else np.float64)[:, None]
+        matrix = self.train * roots
+        matrix *= roots.T
+        matrix.flat[:: len(matrix) + 1] += 1
+        values = rows.labels.reshape(len(roots), -1)
+        (posv,) = get_lapack_funcs(("posv",), (matrix,))
+        # The transposed matrix is the same in the order of LAPACK.
+        _, found, _ = posv(matrix.T, roots * values.astype(roots.dtype), overwrite_a=True)
+        alpha = roots * found
+        return alpha.astype(rows.X.dtype), self.test @ alpha, 0.0
 
 
 class Path:
@@ -157,62 +213,78 @@ class Path:
         solver: PathSolver,
         chain: LocalModel,
         fold: Fold,
-        lifted: LiftedRows,
-        test_rows: LiftedRows,
+        stored: FoldRows,
         rng: np.random.Generator,
     ):
         self.solver, self.chain, self.rng = solver, chain, rng
-        self.rows, self.lifted, self.test_rows = fold.train, lifted, test_rows
+        self.rows, self.stored = fold.train, stored
         self.target = fold.test.labels if fold.test.is_numeric else fold.test.target
         self.sample_weight = fold.test.sample_weight
         self.alpha: np.ndarray | None = None
         self.scores = np.zeros(0)
 
     def advance(self, C: float) -> float:
-        """Solve for the next C, as far as the epochs go; the relative duality gap."""
-        training = self.solver.training
-        problem = self.chain.problem(
-            self.rows, C, training.loss, joint=training.joint, lifted=self.lifted
-        )
-        result = self.solver.solve(problem, self.rng, self.alpha)
-        self.alpha = result.alpha
-        self.scores = self.test_rows.scores(result.weights)
+        """Solve for the next C; the relative duality gap."""
+        self.alpha, self.scores, gap = self.stored.solve(self, C)
         if not self.rows.is_numeric:
             self.scores = joined_columns(self.scores, len(self.rows.classes))
-        return result.duality_gap / max(result.objective, np.finfo(float).tiny)
+        return gap
+
+    def problem(self, C: float, lifted: LiftedRows) -> Problem:
+        """The problem of the fold's training rows."""
+        training = self.solver.training
+        return self.chain.problem(self.rows, C, training.loss, joint=training.joint, lifted=lifted)
 
     def model(self, workers: Workers) -> LocalModel:
         """The trained model of the last C: the weights that belong to its dual variables."""
         assert self.alpha is not None
         lifted = self.chain.lift(self.rows.X, workers)
-        training = self.solver.training
-        problem = self.chain.problem(
-            self.rows, 1.0, training.loss, joint=training.joint, lifted=lifted
-        )
+        problem = self.problem(1.0, lifted)
         weights = lifted.zero_weights(problem.n_columns)
         lifted.add(problem.signed(self.alpha), weights)
         return self.chain.trained(weights)
 
 
-def _lifted_folds(
-    chain: LocalModel, data: LabelledRows, folds: Sequence[np.ndarray], workers: Workers
-) -> list[tuple[LiftedRows, LiftedRows]]:
-    """Lifted training and held-out rows of each fold; all rows are encoded once."""
+def _rows_of_folds(
+    chain: LocalModel,
+    solver: PathSolver,
+    data: LabelledRows,
+    folds: Sequence[np.ndarray],
+    workers: Workers,
+) -> Sequence[FoldRows]:
+    """Training and held-out rows of each fold; all rows are encoded once."""
     codes = chain.encode(data.X, workers)
-    if _is_wide(chain, len(data.target)):
+    parts = [(np.flatnonzero(~held), np.flatnonzero(held)) for held in folds]
+    if _is_one_system(chain, solver.training.loss, len(data.target)):
+        products = raised(chain.products(data.X, codes, workers).astype(np.float32))
+        return [
+            ProductsFold(products[np.ix_(train, train)], products[np.ix_(test, train)])
+            for train, test in parts
+        ]
+    is_wide = _is_wide(chain, len(data.target))
+    if is_wide:
         # Coordinates in a basis of what all rows span: fewer numbers than the lifted rows have.
         # Single precision is enough to compare models.
         products = chain.products(data.X, codes, workers).astype(np.float32)
         coordinates = rows_of_products(products).astype(data.X.dtype)
 
     def lift(rows: np.ndarray) -> LiftedRows:
-        if not _is_wide(chain, len(data.target)):
+        if not is_wide:
             return chain.lift(take_rows(data.X, rows), workers, codes.take(rows))
         own = coordinates[rows]
         constant = ConstantGate().encode(own, workers)
         return LiftedRows(core_rows(own), constant, 1, 0.0, False, workers)
 
-    return [(lift(np.flatnonzero(~held)), lift(np.flatnonzero(held))) for held in folds]
+    return [LiftedFold(lift(train), lift(test)) for train, test in parts]
+
+
+def _is_one_system(chain: LocalModel, loss: str | RegressionLoss, n_rows: int) -> bool:
+    """Whether losses are squares, and a system of the rows' products is the fastest way."""
+    if not (isinstance(loss, RegressionLoss) and loss.is_quadratic):
+        return False
+    width = chain.feature_map.n_features_out + 1
+    is_wide = n_rows <= chain.n_anchors * width  # else there is a smaller system
+    return is_wide and n_rows**2 <= SQUARE_PER_NUMBER * chain.gate.n_neighbors * width
 
 
 def _is_wide(chain: LocalModel, n_rows: int) -> bool:

@@ -220,13 +220,18 @@ def written_out(lifted: LiftedRows) -> np.ndarray:
 
 def rows_of_products(products: np.ndarray) -> np.ndarray:
     """Rows with the given products, but for rounding, without which equal rows had no factor."""
-    largest = products.diagonal().max(initial=0) or 1.0
     for digits in (512, 512e2, 512e4):
-        raised = products.copy()
-        np.fill_diagonal(raised, raised.diagonal() + digits * np.finfo(raised.dtype).eps * largest)
         try:
-            return np.linalg.cholesky(raised)
+            return np.linalg.cholesky(raised(products, digits))
         except np.linalg.LinAlgError:
             continue
     values, vectors = np.linalg.eigh(products)
     return vectors * np.sqrt(np.maximum(values, 0))
+
+
+def raised(products: np.ndarray, digits: float = 512) -> np.ndarray:
+    """Products with a diagonal larger by so many last digits, more than rounding takes away."""
+    largest = products.diagonal().max(initial=0) or 1.0
+    out = products.copy()
+    np.fill_diagonal(out, out.diagonal() + digits * np.finfo(out.dtype).eps * largest)
+    return out
