@@ -37,7 +37,7 @@ def test_pieces_reach_from_bound_to_bound():
     assert set(own.columns) == {0, 1}
     at = np.zeros((2, 3))
     at[:, 0] = own.starts[0], own.starts[0] + own.widths[0]
-    np.testing.assert_allclose(own.expanded(at)[:, 3], [-0.5, 0.5])
+    np.testing.assert_allclose(own.changed(at)[:, 3], [-0.5, 0.5])
     assert own.n_features_out == 3 + len(own.columns) == 3 + 2 * 8
 
 

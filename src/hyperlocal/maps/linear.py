@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from ..runtime.threads import Workers
 from .base import FeatureMap
+from .composed import ComposedMap
 from .plain import Step, product, scaling
 
 
@@ -92,7 +93,7 @@ class InputMap:
         return [product(slopes, -(center @ slopes))]
 
 
-class MappedInput(FeatureMap):
+class MappedInput(ComposedMap):
     """A feature map of rows that are mapped linearly first.
 
     Parameters
@@ -108,34 +109,13 @@ class MappedInput(FeatureMap):
         self.inner = inner
         self.explains_input, self.unit = inner.explains_input, before.unit
 
-    @property
-    def n_features_out(self) -> int:
-        """Those of the inner map."""
-        return self.inner.n_features_out
-
-    def stored(self, X: Any) -> Any:
-        """What the inner map stores of mapped rows."""
-        return self.inner.stored(self.before.transform(X))
-
-    def stored_with(self, X: Any, workers: Workers) -> Any:
-        """The same, by threads."""
-        return self.inner.stored_with(self.before.transform(X), workers)
-
-    def rows(self, stored: Any) -> Any:
-        """As the inner map reads them."""
-        return self.inner.rows(stored)
-
-    def mapped(self, X: Any) -> Any:
-        """φ of mapped rows."""
-        return self.inner.mapped(self.before.transform(X))
-
-    def products(self, X: Any) -> np.ndarray:
-        """Those of mapped rows."""
-        return self.inner.products(self.before.transform(X))
+    def changed(self, X: Any) -> Any:
+        """The rows, mapped linearly."""
+        return self.before.transform(X)
 
     def pull_back(self, X: Any, coef: np.ndarray) -> tuple[np.ndarray, Any]:
         """Weights on φ as weights on mapped rows, and these on the rows as given."""
-        local, shift = self.inner.pull_back(self.before.transform(X), coef)
+        local, shift = self.inner.pull_back(self.changed(X), coef)
         if not self.explains_input:
             return local, shift
         local = self.before.pull_back(local)
@@ -157,24 +137,11 @@ class MappedInput(FeatureMap):
         inner = self.inner.feature_factors
         return inner * self.before.slopes if self.before.is_diagonal and inner is not None else None
 
-    def inner_rows(self, X: Any) -> np.ndarray:
-        """Those of the inner map."""
-        return self.inner.inner_rows(self.before.transform(X))
-
-    def slopes(self, inner: np.ndarray, coef: np.ndarray) -> np.ndarray:
-        """Those of the inner map."""
-        return self.inner.slopes(inner, coef)
-
-    @property
-    def lengths(self) -> tuple[float, float, int]:
-        """Those of the inner map."""
-        return self.inner.lengths
-
     def path_weights(
         self, weights: np.ndarray, X: np.ndarray, reference: np.ndarray, workers: Workers
     ) -> np.ndarray:
         """Weights on differences of mapped rows, and these on the rows as given."""
-        rows, start = self.before.transform(X), self.before.transform(reference)
+        rows, start = self.changed(X), self.changed(reference)
         local = self.inner.path_weights(weights, rows, start, workers)
         return self.before.pull_back(local) if self.attributes_input else local
 

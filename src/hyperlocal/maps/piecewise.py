@@ -9,6 +9,7 @@ import numpy as np
 
 from ..runtime.threads import Workers
 from .base import FeatureMap
+from .composed import ComposedMap
 from .plain import Step, scaling
 from .quadratic import QuadraticMap, sampled_rows
 
@@ -17,7 +18,7 @@ from .quadratic import QuadraticMap, sampled_rows
 N_PIECES = 8
 
 
-class PiecewiseMap(FeatureMap):
+class PiecewiseMap(ComposedMap):
     """Each feature, and how much of each of its pieces a row has passed; then another map of these.
 
     A piece ``[a, b]`` lies between two quantiles of a feature, or between two of its values if it
@@ -45,7 +46,7 @@ class PiecewiseMap(FeatureMap):
         self.columns = np.repeat(np.arange(X.shape[1]), counts)
         self.starts = np.concatenate([knots[:-1] for knots in bounds])
         self.widths = np.concatenate([np.diff(knots) for knots in bounds])
-        self.inner = copy(self.inner).fit(self.expanded(X), y, sample_weight, rng)
+        self.inner = copy(self.inner).fit(self.changed(X), y, sample_weight, rng)
         return self
 
     @property
@@ -53,12 +54,7 @@ class PiecewiseMap(FeatureMap):
         """The argument ``feature_map`` that makes such a map."""
         return "piecewise_quadratic" if isinstance(self.inner, QuadraticMap) else "piecewise"
 
-    @property
-    def n_features_out(self) -> int:
-        """Those of the inner map."""
-        return self.inner.n_features_out
-
-    def expanded(self, X: np.ndarray) -> np.ndarray:
+    def changed(self, X: np.ndarray) -> np.ndarray:
         """Features, and beside them their pieces."""
         passed = np.clip(self._positions(X), 0, 1) - X.dtype.type(0.5)
         return np.ascontiguousarray(np.hstack([X, passed]))  # one column is taken in either order
@@ -67,33 +63,13 @@ class PiecewiseMap(FeatureMap):
         starts, widths = (part.astype(X.dtype, copy=False) for part in (self.starts, self.widths))
         return (X[:, self.columns] - starts) / widths
 
-    def stored(self, X: Any) -> Any:
-        """What the inner map stores."""
-        return self.inner.stored(self.expanded(X))
-
-    def stored_with(self, X: Any, workers: Workers) -> Any:
-        """The same, by threads."""
-        return self.inner.stored_with(self.expanded(X), workers)
-
-    def rows(self, stored: Any) -> Any:
-        """As the inner map reads them."""
-        return self.inner.rows(stored)
-
-    def mapped(self, X: Any) -> Any:
-        """φ of features and pieces."""
-        return self.inner.mapped(self.expanded(X))
-
-    def products(self, X: Any) -> np.ndarray:
-        """Those of the inner map."""
-        return self.inner.products(self.expanded(X))
-
     def pull_back(self, X: np.ndarray, coef: np.ndarray) -> tuple[np.ndarray, Any]:
         """The slopes of the pieces that the row is in, and what the others add."""
-        expanded, positions = self.expanded(X), self._positions(X)
-        local, shift = self.inner.pull_back(expanded, coef)
+        changed, positions = self.changed(X), self._positions(X)
+        local, shift = self.inner.pull_back(changed, coef)
         inside = (positions >= 0) & (positions < 1)
         slopes = self._summed(local, inside / self.widths)
-        rest = np.einsum("ncp,np->nc", local, expanded) - np.einsum("ncp,np->nc", slopes, X)
+        rest = np.einsum("ncp,np->nc", local, changed) - np.einsum("ncp,np->nc", slopes, X)
         return slopes, shift + rest
 
     def _summed(self, local: np.ndarray, factors: np.ndarray) -> np.ndarray:
@@ -112,24 +88,11 @@ class PiecewiseMap(FeatureMap):
         """None: inner numbers are not features times factors."""
         return None
 
-    def inner_rows(self, X: Any) -> np.ndarray:
-        """Those of the inner map."""
-        return self.inner.inner_rows(self.expanded(X))
-
-    def slopes(self, inner: np.ndarray, coef: np.ndarray) -> np.ndarray:
-        """Those of the inner map."""
-        return self.inner.slopes(inner, coef)
-
-    @property
-    def lengths(self) -> tuple[float, float, int]:
-        """Those of the inner map."""
-        return self.inner.lengths
-
     def path_weights(
         self, weights: np.ndarray, X: np.ndarray, reference: np.ndarray, workers: Workers
     ) -> np.ndarray:
         """What a feature and its pieces add between the two points, over their distance."""
-        at, start = self.expanded(X), self.expanded(reference)
+        at, start = self.changed(X), self.changed(reference)
         local = self.inner.path_weights(weights, at, start, workers)
         change = (X - reference)[:, self.columns]
         passed = (at - start)[:, self.n_features_in :]

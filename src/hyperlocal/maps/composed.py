@@ -1,0 +1,59 @@
+"""Maps of rows that are changed first: what they have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from ..runtime.threads import Workers
+from .base import FeatureMap
+
+
+class ComposedMap(FeatureMap, ABC):
+    """Another map of changed rows; a subclass states the change, and pulls back through it."""
+
+    inner: FeatureMap
+
+    @abstractmethod
+    def changed(self, X: Any) -> Any:
+        """The rows as the inner map takes them."""
+
+    @property
+    def n_features_out(self) -> int:
+        """Those of the inner map."""
+        return self.inner.n_features_out
+
+    def stored(self, X: Any) -> Any:
+        """What the inner map stores of changed rows."""
+        return self.inner.stored(self.changed(X))
+
+    def stored_with(self, X: Any, workers: Workers) -> Any:
+        """The same, by threads."""
+        return self.inner.stored_with(self.changed(X), workers)
+
+    def rows(self, stored: Any) -> Any:
+        """As the inner map reads them."""
+        return self.inner.rows(stored)
+
+    def mapped(self, X: Any) -> Any:
+        """φ of changed rows."""
+        return self.inner.mapped(self.changed(X))
+
+    def products(self, X: Any) -> np.ndarray:
+        """Those of changed rows."""
+        return self.inner.products(self.changed(X))
+
+    def inner_rows(self, X: Any) -> np.ndarray:
+        """Those of the inner map."""
+        return self.inner.inner_rows(self.changed(X))
+
+    def slopes(self, inner: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """Those of the inner map."""
+        return self.inner.slopes(inner, coef)
+
+    @property
+    def lengths(self) -> tuple[float, float, int]:
+        """Those of the inner map."""
+        return self.inner.lengths

@@ -1,0 +1,41 @@
+"""Tests of hyperlocal.maps.composed: maps of rows that are changed first."""
+
+import numpy as np
+import pytest
+
+from hyperlocal.maps.composed import ComposedMap
+from hyperlocal.maps.linear import InputMap, MappedInput
+from hyperlocal.maps.piecewise import PiecewiseMap
+from hyperlocal.maps.quadratic import QuadraticMap
+
+X = np.random.default_rng(0).normal(size=(40, 3))
+WEIGHTS = np.ones(len(X))
+
+
+def scaled():
+    """A quadratic map of scaled rows."""
+    before = InputMap(np.array([2.0, 0.5, 1.0]))
+    inner = QuadraticMap().fit(before.transform(X), None, WEIGHTS, np.random.default_rng(0))
+    return MappedInput(before, inner)
+
+
+def bent():
+    """A quadratic map of pieces."""
+    return PiecewiseMap(QuadraticMap()).fit(X, None, WEIGHTS, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("make", [scaled, bent])
+def test_rows_are_changed_and_then_mapped(make):
+    """What the map states of rows is what its inner map states of changed rows."""
+    own = make()
+    changed = own.changed(X)
+    assert own.n_features_out == own.inner.n_features_out
+    assert own.lengths == own.inner.lengths
+    for name in ("mapped", "products", "inner_rows"):
+        np.testing.assert_array_equal(getattr(own, name)(X), getattr(own.inner, name)(changed))
+
+
+def test_the_change_must_be_stated():
+    """A map without it cannot be made."""
+    with pytest.raises(TypeError, match="changed"):
+        ComposedMap()
