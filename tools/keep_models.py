@@ -34,6 +34,8 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "LocallyLinearSVC": FEW,
     "LocallyLinearSVC-llc": {"coding": "llc", "feature_map": "quadratic", **FEW},
     "LocallyLinearSVC-log": {"loss": "log", "feature_map": None, **FEW},
+    "LocallyLinearSVC-pieces": {"feature_map": "piecewise_quadratic", "scale": "standard", **FEW},
+    "LocallyLinearSVC-levels": {"n_anchors": (1, 3), "relevance": "gradient"},
     "LocallyLinearSVCCV": {"n_anchors": (1, 3), "Cs": (3.0,)},
     "LocallyLinearSVR": FEW,
     "LocallyLinearSVRCV": {"n_anchors": (1, 3), "Cs": (3.0,)},
