@@ -21,7 +21,7 @@ def model():
 
 @pytest.mark.parametrize("coverage", [0.8, 0.9])
 def test_coverage(model, coverage):
-    """New rows are covered as requested; near each anchor more evenly than by one width for all."""
+    """New rows are covered as requested, near each anchor too."""
     X, y = noisy_rows(40_000, 2)
     model.calibrate(*noisy_rows(6_000, 1))
     low, high = model.predict_interval(X, coverage).T
@@ -29,14 +29,10 @@ def test_coverage(model, coverage):
     # 4,000 calibration rows: the coverage has a standard error of 0.5 to 0.6 points.
     assert inside.mean() == pytest.approx(coverage, abs=0.015)
     nearest = np.argmin(((X[:, None] - model.anchors_) ** 2).sum(axis=2), axis=1)
-    sizes = np.abs(y - model.predict(X))
-    one_width = sizes <= np.quantile(sizes, coverage)
-    worst, worst_of_one = (
-        min(covered[nearest == j].mean() for j in range(len(model.anchors_)))
-        for covered in (inside, one_width)
-    )
-    assert worst > coverage - 0.15
-    assert worst > worst_of_one + 0.05
+    by_anchor = [inside[nearest == j].mean() for j in range(len(model.anchors_))]
+    # 300 calibration rows near an anchor: 1.7 to 2.3 points. With one width for all, it is 20 to
+    # 45 points too high or too low near some.
+    np.testing.assert_allclose(by_anchor, coverage, atol=0.07)
 
 
 def test_intervals_follow_the_noise(model):
@@ -44,6 +40,18 @@ def test_intervals_follow_the_noise(model):
     model.calibrate(*noisy_rows(3_000, 1))
     quiet, loud = model.predict_interval([[1.0, 0.1], [1.0, 1.9]])
     assert np.diff(loud) > 2 * np.diff(quiet)
+
+
+@pytest.mark.parametrize(("n_anchors", "n_neighbors"), [(1, 1), ("levels", 8)])
+def test_models_without_anchors_of_their_own(n_anchors, n_neighbors):
+    """Intervals of one model, and of levels of models, follow the noise too."""
+    model = LocallyLinearSVR(n_anchors, n_neighbors=n_neighbors, C=1.0, random_state=0)
+    model.fit(*noisy_rows(1_000, 0)).calibrate(*noisy_rows(3_000, 1))
+    quiet, loud = model.predict_interval([[1.0, 0.1], [1.0, 1.9]])
+    assert np.diff(loud) > 1.5 * np.diff(quiet)
+    X, y = noisy_rows(10_000, 2)
+    low, high = model.predict_interval(X, 0.9).T
+    assert ((low <= y) & (y <= high)).mean() == pytest.approx(0.9, abs=0.02)
 
 
 def test_mapie_wraps_it():

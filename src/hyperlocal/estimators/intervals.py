@@ -35,7 +35,7 @@ class IntervalMixin(BaseEstimator):
         ----------
         X : {array-like, CSR} of shape (n_rows, n_features)
             A few hundred rows or more. A third of them gives the scale of residuals near each
-            anchor, the others the quantile of scaled residuals.
+            anchor, the others the quantiles of scaled residuals.
         y : array-like of shape (n_rows,) or (n_rows, n_targets)
             Their values.
 
@@ -55,18 +55,18 @@ class IntervalMixin(BaseEstimator):
         rows = self._checked_rows(X)
         with Workers(self.n_jobs) as workers:
             scores = self.model_.scores(rows, workers).astype(np.float64)
-            codes = self.model_.encode(rows, workers)
-        residuals = data.labels.reshape(scores.shape) - scores
-        rng = make_generator(self.random_state)
-        self.conformal_ = Conformal.of(residuals, codes, self.model_.n_anchors, rng)
+            residuals = data.labels.reshape(scores.shape) - scores
+            rng, space = make_generator(self.random_state), self.model_.space(rows)
+            self.conformal_ = Conformal.of(residuals, space, self.model_.gate, rng, workers)
         return self
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
         """Predict intervals that contain a new value with the requested probability.
 
         They are conformal: the probability is at least ``coverage`` on average over rows like those
-        of :meth:`calibrate`, whatever the model. They are wider where residuals near the row's
-        anchors are larger; those of a model with one anchor are all equally wide.
+        of :meth:`calibrate`, whatever the model, also near each anchor that had enough of them.
+        They are wider where residuals near the row's anchors are larger. For a model with one
+        anchor, or with levels of them, :meth:`calibrate` places anchors of its own.
 
         Parameters
         ----------
@@ -103,6 +103,6 @@ class IntervalMixin(BaseEstimator):
         X = self._checked_rows(X)
         with Workers(self.n_jobs) as workers:
             center = self.model_.scores(X, workers).astype(np.float64)
-            half = self.conformal_.half_widths(self.model_.encode(X, workers), coverage)
+            half = self.conformal_.half_widths(self.model_.space(X), coverage, workers)
         ends = np.stack([center - half, center + half], axis=-1)
         return ends.reshape(len(ends), *self.target_scale_.shape, 2)
