@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
 
 from sklearn.base import BaseEstimator
 
@@ -16,8 +17,30 @@ from ..solvers.training import Training
 from .chain import FitCall, LastFit
 
 
+@dataclass(eq=False, repr=False)
 class LearnedAnchorsMixin(BaseEstimator):
     """Anchors learned with the weights; for a ChainFitting, which comes after it."""
+
+    n_anchors: Any = "auto"
+    _: KW_ONLY
+    n_neighbors: int = 8
+    beta: Any = "auto"
+    anchors: Any = "kmeans"
+    feature_map: Any = None
+    code_on: Any = "input"
+    normalize: bool = True
+    C: float = 3.0
+    loss: str = "squared_hinge"
+    anchor_epochs: Any = "auto"
+    anchor_step: Any = "auto"
+    keep_if_better: bool = True
+    max_iter: int = 1000
+    tol: float = 1e-3
+    intercept_scaling: float = 1.0
+    n_jobs: int | None = None
+    random_state: Any = None
+    warm_start: bool = False
+    verbose: int = 0
 
     def _settings(self) -> ChainSettings:
         # Only the soft coding has a gradient with respect to the anchors.

@@ -135,31 +135,12 @@ class SupervisedAnchorSVC(LearnedAnchorsMixin, ChainClassifier):
     True
     """
 
-    n_anchors: Any = "auto"
     _: KW_ONLY
-    n_neighbors: int = 8
-    beta: Any = "auto"
-    anchors: Any = "kmeans"
-    feature_map: Any = None
-    code_on: Any = "input"
-    normalize: bool = True
-    C: float = 3.0
-    loss: str = "squared_hinge"
     multi_class: str = "ovr"
     solver: str = "dual"
-    anchor_epochs: Any = "auto"
-    anchor_step: Any = "auto"
     t0: Any = "auto"
     skip: Any = "auto"
-    keep_if_better: bool = True
-    max_iter: int = 1000
-    tol: float = 1e-3
-    intercept_scaling: float = 1.0
     class_weight: Any = None
-    n_jobs: int | None = None
-    random_state: Any = None
-    warm_start: bool = False
-    verbose: int = 0
 
     def _solvers(self) -> tuple[str, ...]:
         return ("dual", "sgd")

@@ -76,28 +76,11 @@ objective_, duality_gap_, n_features_in_, feature_names_in_
     True
     """
 
-    n_anchors: Any = "auto"
     _: KW_ONLY
-    n_neighbors: int = 8
-    beta: Any = "auto"
-    anchors: Any = "kmeans"
-    feature_map: Any = None
-    code_on: Any = "input"
-    normalize: bool = True
     C: float = 10.0
     loss: str = "squared"
     epsilon: float = 0.1
     quantiles: Any = 0.5
-    anchor_epochs: Any = "auto"
-    anchor_step: Any = "auto"
-    keep_if_better: bool = True
-    max_iter: int = 1000
-    tol: float = 1e-3
-    intercept_scaling: float = 1.0
-    n_jobs: int | None = None
-    random_state: Any = None
-    warm_start: bool = False
-    verbose: int = 0
 
     def _training(self, settings: ChainSettings) -> Training:
         return Training(self.C, **self._task.loss(self), tol=self.tol, max_iter=self.max_iter)
