@@ -17,6 +17,7 @@ from hyperlocal.cli.options import Command
         (["divide"], "invalid choice: 'divide'"),
         (["comprae"], "(did you mean 'compare'?)"),
         (["compare", "--taget", "x"], "--taget (did you mean '--target'?)"),
+        (["explain", "m", "d", "--methods", "x"], "--methods x (an option of compare)"),
         (["compare", "--test-size", "1.5"], "must be between 0 and 1, not 1.5"),
         (["compare", "--test-size", "half"], "must be between 0 and 1, not half"),
         (["compare", "--seed", "-1"], "must be from 0 to 2**32 - 1"),

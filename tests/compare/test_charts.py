@@ -8,6 +8,7 @@ import pytest
 from hyperlocal.compare import METHODS, Row, prepare, run
 from hyperlocal.compare.charts import (
     LABEL_RADIUS,
+    _Axes,
     _nice_ticks,
     _place_labels,
     _power_of_ten,
@@ -37,15 +38,18 @@ def test_pareto_front():
 
 
 def test_numbers_of_close_points_stand_apart():
-    """Points at one place have their numbers one beside the other, inside of the picture."""
-    labels = _place_labels([(50.0, 100.0)] * 6 + [(55.0, 20.0)], 10, 290)
+    """Points at one place have their numbers one beside the other, near and inside the picture."""
+    axes = _Axes(0, 3, [0.0, 10.0])
+    points = [(200.0, 290.0)] * 8 + [(205.0, 20.0), (460.0, 100.0)]
+    labels = _place_labels(points, axes)
     gaps = [
         np.hypot(a[0] - b[0], a[1] - b[1])
         for i, a in enumerate(labels)
         for b in labels[:i]
     ]  # fmt: skip
     assert min(gaps) >= 2 * LABEL_RADIUS
-    assert all(10 <= y <= 290 for _, y in labels)
+    assert all(map(axes.contain, labels))
+    assert max(np.hypot(*np.subtract(points, labels).T)) < 8 * LABEL_RADIUS
 
 
 @pytest.mark.parametrize(("smallest", "largest"), [(15.4, 16.6), (0, 3), (2, 2), (0.43, 0.59)])

@@ -41,6 +41,18 @@ def test_the_two_features_that_matter():
     assert chart.count("<circle") == len(plane.shown)
 
 
+def test_a_feature_that_repeats_the_first_is_not_drawn():
+    """Of two features that are nearly the same the plane has one."""
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 300))
+    X = np.column_stack([a, a + 0.01 * rng.normal(size=300), b])
+    experiment = prepare(Dataset("t", X, (2 * a > b).astype(int)))
+    outcome = run(METHODS["locally-linear-identity"], experiment, n_jobs=1)
+    names = {axis.name for axis in find_plane(experiment, [outcome]).axes}
+    assert len(names) == 2
+    assert "x2" in names
+
+
 def test_principal_components():
     """Of images, and of rows without two numbers, the plane is that of principal components."""
     X, y = load_digits(n_class=3, return_X_y=True)

@@ -94,23 +94,27 @@ def build_parser(
     for name, command in commands.items():
         subparser = subparsers.add_parser(name, help=command.help, description=command.help)
         command.add_arguments(subparser)
-        parser.known += [name, *re.findall(r"--\w[\w-]*", subparser.format_usage())]
+        parser.known.setdefault(name, [])
+        for option in re.findall(r"--\w[\w-]*", subparser.format_usage()):
+            parser.known.setdefault(option, []).append(name)
     return parser
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors suggest the option or command that was meant."""
+    """A parser whose errors suggest what was meant, or name the commands that take an option."""
 
     def __init__(self, **options: Any):
         super().__init__(**options)
-        self.known: list[str] = []  #: options and commands of all subcommands
+        self.known: dict[str, list[str]] = {}  #: commands, and options with those that take them
 
     def error(self, message: str) -> NoReturn:
         """Exit with the message, and with a suggestion."""
         pattern = r"unrecognized arguments: (--\w[\w-]*)|invalid choice: '([\w-]+)'"
         found = re.search(pattern, message)
         word = "" if found is None else found[1] or found[2]
-        super().error(message + close_to(word, self.known))
+        takers = self.known.get(word)
+        hint = f" (an option of {', '.join(takers)})" if takers else close_to(word, [*self.known])
+        super().error(message + hint)
 
 
 def _add_completion(parser: argparse.ArgumentParser) -> None:

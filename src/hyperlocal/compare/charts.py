@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from math import ceil, floor, log10
+from math import ceil, cos, dist, floor, log10, pi, sin
 
 import numpy as np
 from sklearn.calibration import calibration_curve
@@ -17,6 +17,7 @@ from .run import Outcome, Row
 from .targets import in_short
 
 LABEL_RADIUS = 10  # of the numbers beside the points
+ANGLES = [sign * pi * j / 8 for j in (0, 8, 2, 4, 6, 1, 3, 5, 7) for sign in (1, -1)]  # 0 is above
 
 
 # Error against time -------------------------------------------------------------------------------
@@ -61,6 +62,12 @@ class _Axes:
         up = part * (self.height - self.top - self.bottom)
         return across, self.height - self.bottom - up
 
+    def contain(self, place: tuple[float, float]) -> bool:
+        """Whether a number there is inside of the picture."""
+        x, y = place
+        across = self.left + LABEL_RADIUS <= x <= self.width - LABEL_RADIUS
+        return across and self.top <= y <= self.height - self.bottom
+
     def lines(self) -> Iterator[str]:
         """Grid, numbers and names of the axes."""
         for tick in self.ticks:
@@ -98,7 +105,7 @@ def pareto_chart(rows: Sequence[Row], metric: str = "accuracy") -> str:
     places = {j: axes.at(*figure) for j, figure in figures.items()}
     front = pareto_front(rows, metric)
     corners = " ".join(f"{places[j][0]:.1f},{places[j][1]:.1f}" for j in front)
-    labels = _place_labels(list(places.values()), axes.top, axes.height - axes.bottom)
+    labels = _place_labels(list(places.values()), axes)
     lines = [
         f'<svg viewBox="0 0 {axes.width} {axes.height}" role="img" aria-labelledby="pareto-title">',
         '<title id="pareto-title">Test error against prediction time, one numbered point for each '
@@ -126,23 +133,32 @@ def _point(
     )
 
 
-def _place_labels(
-    points: Sequence[tuple[float, float]], top: float, bottom: float
-) -> list[tuple[float, float]]:
-    """A place for the number of each point, above or below it, free of other numbers and points."""
+def _place_labels(points: Sequence[tuple[float, float]], axes: _Axes) -> list[tuple[float, float]]:
+    """A place near each point for its number, free of other numbers, points and their lines."""
     placed: list[tuple[float, float]] = []
-    step, near = 2 * LABEL_RADIUS + 1, LABEL_RADIUS + 5
+    steps = [(LABEL_RADIUS + 7 + 9 * k, angle) for k in range(12) for angle in ANGLES]
     for x, y in points:
-        levels = (y + sign * (LABEL_RADIUS + 7 + k * step) for k in range(20) for sign in (-1, 1))
+        places = ((x + far * sin(angle), y - far * cos(angle)) for far, angle in steps)
         free = (
-            level
-            for level in levels
-            if top <= level <= bottom
-            and all((x - u) ** 2 + (level - v) ** 2 >= step**2 for u, v in placed)
-            and all((x - u) ** 2 + (level - v) ** 2 >= near**2 for u, v in points)
+            place
+            for place in places
+            if axes.contain(place)
+            and all(dist(place, other) > 2 * LABEL_RADIUS for other in placed)
+            and all(dist(place, other) > LABEL_RADIUS + 4 for other in points)
+            and all(_distance(other, (x, y), place) > LABEL_RADIUS / 2 for other in placed)
         )
-        placed.append((x, next(free, y)))
+        placed.append(next(free, (x, y)))
     return placed
+
+
+def _distance(
+    point: tuple[float, float], start: tuple[float, float], end: tuple[float, float]
+) -> float:
+    """From a point to the nearest one of a line."""
+    along = (end[0] - start[0], end[1] - start[1])
+    part = (point[0] - start[0]) * along[0] + (point[1] - start[1]) * along[1]
+    part = min(max(part / (along[0] ** 2 + along[1] ** 2), 0.0), 1.0)
+    return dist(point, (start[0] + part * along[0], start[1] + part * along[1]))
 
 
 def _power_of_ten(power: int) -> str:
@@ -187,7 +203,7 @@ class _Square:
     y_name: str
 
     side = 300
-    left, bottom, rest = 58, 40, 22
+    left, bottom, rest = 74, 40, 22
 
     def at(self, x: float, y: float) -> tuple[float, float]:
         """The position of a point in the picture."""

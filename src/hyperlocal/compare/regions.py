@@ -20,12 +20,13 @@ from .targets import in_short
 
 GRID_WIDTH, GRID_HEIGHT = 120, 90  # pixels of the decision regions
 WIDTH, HEIGHT = 480, 360
-LEFT, BOTTOM = 44, 38  # for the axes
+LEFT, BOTTOM = 60, 38  # for the axes
 POINTS_SHOWN = 250
 ROWS_FOR_AXES = 5_000
 MAX_NUMBERS = 2**24  # of rows that are made dense to draw a picture
 MOST_FEATURES = 30  # of arrays, whose single features rather mean something than the many of images
 REGION_ALPHA = 90
+ALIKE = 0.9  # correlation with the first feature from which a picture would be a diagonal
 # Distinguishable for most people, on white and on black; from Okabe and Ito, without black.
 COLORS = [
     (0, 114, 178), (230, 159, 0), (0, 158, 115), (204, 121, 167), (213, 94, 0), (86, 180, 233),
@@ -135,7 +136,7 @@ def find_plane(
 def _two_features(
     experiment: Experiment, outcomes: Sequence[Outcome], test: np.ndarray
 ) -> list[int] | None:
-    """The two numeric features that add most to the scores; None if there are no such."""
+    """The numeric feature that adds most to the scores, and the next that does not repeat it."""
     encoder, n_features = experiment.encoder, test.shape[1]
     numeric = np.arange(n_features)
     if isinstance(encoder, TableEncoder):
@@ -151,8 +152,11 @@ def _two_features(
         except (AttributeError, TypeError, ValueError, NotImplementedError):
             continue
         if len(sizes) == n_features:
-            order = np.argsort(-sizes[numeric], kind="stable")[:2]
-            return [int(j) for j in numeric[order]]
+            first, *others = np.argsort(-sizes[numeric], kind="stable")
+            with np.errstate(invalid="ignore"):  # of constant features
+                alike = np.abs(np.corrcoef(test[:, numeric], rowvar=False)[first]) > ALIKE
+            second = next((j for j in others if not alike[j]), others[0])
+            return [int(numeric[first]), int(numeric[second])]
     return None
 
 
@@ -176,8 +180,9 @@ def _features(
     axes = tuple(Axis(str(names[j]), *ends[:, k]) for k, j in enumerate(pair))
     inside = ((test[:, pair] >= low) & (test[:, pair] <= high)).all(axis=1)
     caption = (
-        "What the model predicts if the two features that matter most change and all others stay "
-        f"as in a typical training row. Test rows have {_color_of_rows(experiment)}, and other "
+        "What the model predicts if two features change and all others stay as in a typical "
+        "training row: the feature that matters most, and the next that does not repeat it. "
+        f"Test rows have {_color_of_rows(experiment)}, and other "
         "values in the other features."
     )
     points = _places(test[inside][:, pair], low, high)
