@@ -6,7 +6,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.svm import SVC, LinearSVC
 
 from hyperlocal import LocallyLinearSVC
-from hyperlocal.compare import DEFAULT_METHODS, METHODS, pick_methods
+from hyperlocal.compare import DEFAULT_METHODS, METHODS, REGRESSORS, pick_methods
+from hyperlocal.compare.methods import HELP
 
 INSTALLED = [method for method in METHODS.values() if method.package.is_installed]
 
@@ -33,6 +34,12 @@ def test_methods_make_what_their_keys_say():
     assert isinstance(models["linear-svc"], LinearSVC)
     assert isinstance(models["svc"], SVC)
     assert isinstance(models["boosting"], HistGradientBoostingClassifier)
+
+
+def test_every_method_has_a_line_of_help():
+    """The list of --help fits a terminal, and has no line for what is no method."""
+    assert set(HELP) == {*METHODS, *REGRESSORS}
+    assert all(len(method.help) < 75 for method in (*METHODS.values(), *REGRESSORS.values()))
 
 
 def test_keys_and_labels_are_unique():

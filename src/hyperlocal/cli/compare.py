@@ -86,7 +86,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _listed(task: str) -> str:
     asked_for = set(methods_of(task).values()) - set(default_methods(task))
     return "\n".join(
-        f"  {method.key:24}{method.label}{' (if named)' if method in asked_for else ''}"
+        f"  {method.key:25}{method.help}{' (if named)' if method in asked_for else ''}"
         for method in methods_of(task).values()
     )
 

@@ -84,6 +84,11 @@ class Method:
     can_be_stored: bool = True  #: whether a model file may hold its parts
 
     @property
+    def help(self) -> str:
+        """What it does, in a line."""
+        return HELP[self.key]
+
+    @property
     def is_ours(self) -> bool:
         """Whether this library implements it."""
         return self.package == HYPERLOCAL
@@ -219,9 +224,8 @@ BASELINES = ("majority", "mean")
 #: What a comparison of classifiers runs unasked, in the order of its table.
 DEFAULT_METHODS = (
     _ours("locally-linear-identity", "locally linear (linear)", _linear_local_models),
-    # The default map is quadratic; of wide rows it takes products of principal components, since
-    # those of all features would not fit in memory. On sparse rows it would be the identity.
-    _ours("locally-linear", "locally linear (quadratic)", LocallyLinearSVC, **DENSE),
+    # Of sparse rows its map would be the identity.
+    _ours("locally-linear", "locally linear (default)", LocallyLinearSVC, **DENSE),
     _ours("locally-linear-cv", "locally linear (tuned)", LocallyLinearSVCCV, **SLOW, **DENSE),
     _ours("supervised-anchors", "supervised anchors", SupervisedAnchorSVC, **SOMEWHAT_SLOW),
     _ours("second-look", "locally linear, second look", _second_look, **SOMEWHAT_SLOW, **DENSE),
@@ -263,6 +267,41 @@ OTHER_METHODS = (
     ),
 )
 
+#: What each does, in a line; of values and of classes alike.
+HELP = {
+    "locally-linear-identity": "local models that are linear in the features",
+    "locally-linear": "the default: map, anchors and C chosen on held-out training rows",
+    "locally-linear-cv": "the default with more choices, by cross-validation",
+    "supervised-anchors": "local models whose anchors are learned from the target",
+    "second-look": "the default, and small kernel SVMs for rows where its margin is low",
+    "local-coding": "a linear SVM on the weights of the anchors near a row",
+    "landmark": "a linear model for each cluster, on similarities to shared landmarks",
+    "clustered": "a linear model for each cluster, near a common one",
+    "profile": "an SVM for each cluster of rows of several classes",
+    "local-deep": "linear models along a tree that is learned with them",
+    "latent": "each class has several linear models and scores a row by their best mix",
+    "neighborhood": "a small SVM for each query, of its nearest training rows",
+    "majority": "always the most frequent class, to compare with",
+    "linear-svc": "scikit-learn's LinearSVC",
+    "svc": "scikit-learn's SVC, an RBF kernel with C=10",
+    "boosting": "scikit-learn's HistGradientBoosting, trees",
+    "adaptive-neighborhood": "a small SVM for each query, in a learned metric",
+    "megm": "the class of the nearest row in a learned metric",
+    "sdca": "a linear SVM by stochastic dual coordinate ascent",
+    "pegasos": "a linear SVM by stochastic subgradient descent",
+    "kernel-pegasos": "a kernel SVM by stochastic subgradient descent",
+    "logistic-regression": "scikit-learn's LogisticRegression",
+    "sgd": "scikit-learn's SGDClassifier",
+    "nystroem": "scikit-learn's Nystroem with 100 rows, and LinearSVC",
+    "nearest-neighbors": "scikit-learn's five nearest neighbors",
+    "lightgbm": "LightGBM's boosted trees",
+    "intelex-svc": "scikit-learn-intelex's SVC",
+    "mean": "always the mean, to compare with",
+    "ridge": "scikit-learn's Ridge",
+    "linear-svr": "scikit-learn's LinearSVR of standardized values",
+    "svr": "scikit-learn's SVR of standardized values, an RBF kernel with C=10",
+}
+
 METHODS: dict[str, Method] = {method.key: method for method in (*DEFAULT_METHODS, *OTHER_METHODS)}
 
 # Values instead of classes ------------------------------------------------------------------------
@@ -270,7 +309,7 @@ METHODS: dict[str, Method] = {method.key: method for method in (*DEFAULT_METHODS
 #: What a comparison of regressors runs unasked.
 DEFAULT_REGRESSORS = (
     _ours("locally-linear-identity", "locally linear (linear)", _linear_local_regressors),
-    _ours("locally-linear", "locally linear (quadratic)", LocallyLinearSVR, **DENSE),
+    _ours("locally-linear", "locally linear (default)", LocallyLinearSVR, **DENSE),
     _ours("locally-linear-cv", "locally linear (tuned)", LocallyLinearSVRCV, **SLOW, **DENSE),
     _ours("supervised-anchors", "supervised anchors", SupervisedAnchorSVR, **SOMEWHAT_SLOW),
     _scikit_learn("mean", "mean", DummyRegressor, [], **SAME),

@@ -24,7 +24,7 @@ from .charts import (
 )
 from .experiment import Experiment
 from .explaining import RowExplanation, explain_row, signed
-from .methods import BASELINES
+from .methods import BASELINES, HELP
 from .metrics import METRICS, metrics_of
 from .regions import ClassColors, Plane, ValueColors, boundary_chart, colors_of, find_plane
 from .run import Outcome, Row, rows_for
@@ -142,7 +142,7 @@ def _model_section(
     plane: Plane | None,
     colors: ClassColors | ValueColors,
 ) -> str:
-    name = escape(outcome.row.method)
+    name, what = escape(outcome.row.method), escape(HELP.get(outcome.row.key, ""))
     if plane is None:
         regions = "<p>Not drawn: rows of one feature, or too wide for a picture.</p>"
     else:
@@ -154,7 +154,7 @@ def _model_section(
         title, errors = "Decision regions", _class_errors(outcome, experiment, colors.classes)
     return (
         f'<section class="model" id="model-{number}" tabindex="-1" '
-        f'aria-labelledby="name-{number}">\n<h2 id="name-{number}">{name}</h2>\n'
+        f'aria-labelledby="name-{number}">\n<h2 id="name-{number}">{name}</h2>\n<p>{what}</p>\n'
         f'<div class="columns"><div><h3>{title}</h3>{regions}</div>\n<div>{errors}</div></div>\n'
         f'<h3>Explanations</h3><div class="columns">{explanations(outcome, experiment)}</div>\n'
         "</section>"
