@@ -7,8 +7,8 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --config-settings=cmake.define.HYPERLOCAL_WERROR=ON
 SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src cpp -type f -not -name '*.pyc')
 
-.PHONY: compare fuzz test test-data test-lowest test-nightly test-free-threaded test-wheel sanitize sanitize-threads stub \
-  docs lint format clean
+.PHONY: benchmarks compare fuzz test test-data test-lowest test-nightly test-free-threaded test-wheel sanitize \
+  sanitize-threads stub docs lint format clean
 
 compare: $(VENV)/.installed
 	$(BIN)/hyperlocal compare

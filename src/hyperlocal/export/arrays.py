@@ -27,8 +27,8 @@ def to_numpy(estimator: Any, *, contributions: bool = False) -> dict[str, np.nda
         The pipeline's other steps may be scalers, Normalizer, PCA, TruncatedSVD or MEGM.
     contributions : bool, default=False
         Whether ``numpy_predict.explain`` shall work: with the references, which makes the file
-        larger. For local models of linear or quadratic maps and soft or hard gates, with linear
-        steps before; an error says what is not.
+        larger. For local models of linear, quadratic or piecewise maps and soft or hard gates,
+        with linear steps before; an error says what is not.
 
     Returns
     -------

@@ -53,8 +53,8 @@ def to_c(
     contributions : bool, default=False
         Whether contributions are those of ``explain`` in Python, relative to references. The
         constants, in single precision, become about three times as many, and explaining a row costs
-        some hundred predictions. For local models of linear or quadratic maps and soft or hard
-        gates, with linear steps before; an error says what is not.
+        some hundred predictions. For local models of linear, quadratic or piecewise maps and soft
+        or hard gates, with linear steps before; an error says what is not.
 
     Returns
     -------

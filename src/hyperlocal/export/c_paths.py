@@ -13,8 +13,10 @@ FUNCTIONS = Path(__file__).with_name("paths.h")
 def path_functions(source: Source, paths: PlainPaths) -> list[str]:
     """The parts of a header that explain a row; their arrays are added to the constants."""
     alpha, beta, _, bias = paths.lengths or [0.0, 0.0, 0, 0.0]
+    pieces = paths.pieces
     sizes = {
         "R": len(paths.shares),
+        "Z": paths.references.shape[1],
         "L": len(paths.levels),
         "M": max(level.logits.shape[1] for level in paths.levels),
         "E": paths.inner.shape[1],
@@ -29,6 +31,9 @@ def path_functions(source: Source, paths: PlainPaths) -> list[str]:
     }
     arrays = ("references", "shares", "inner", "inner_shift", "coarse", "fine")
     names = {f"hl_path_{name}": source.floats(getattr(paths, name)) for name in arrays}
+    names["hl_path_columns"] = source.integers(pieces.columns)
+    names["hl_path_factors"] = source.floats(pieces.factors)
+    names["hl_path_shifts"] = source.floats(pieces.shifts)
     levels = ",\n".join(f"  {{{_level(source, level)}}}" for level in paths.levels)
     levels = f"static const hl_gated hl_path_levels[] = {{\n{levels}}};"
     functions = FUNCTIONS.read_text(encoding="utf-8").rstrip()

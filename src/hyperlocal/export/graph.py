@@ -73,6 +73,10 @@ class Value:
         """Sums along an axis."""
         return self.graph.op("ReduceSum", self, self.graph.integers(axis), keepdims=keepdims)
 
+    def clipped(self) -> Value:
+        """Numbers below 0 as 0, those above 1 as 1."""
+        return self.graph.op("Min", self.graph.op("Max", self, 0), 1)
+
     def with_axis(self, axis: int) -> Value:
         """With a new axis of size one."""
         return self.graph.op("Unsqueeze", self, self.graph.integers(axis))

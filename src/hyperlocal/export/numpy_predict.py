@@ -231,10 +231,16 @@ def explain(model, X):
         raise ValueError("the model was exported without contributions; give contributions=True.")
     paths, X = facts["paths"], np.asarray(X, np.float64)
     scores = decision_function(model, X).reshape(len(X), -1).astype(np.float64)
-    found = np.zeros((*scores.shape, X.shape[1]))
+    pieces = paths["pieces"]
+    passed = X[:, pieces["columns"]] * pieces["factors"] + pieces["shifts"]
+    X = np.hstack([X, np.clip(passed, 0, 1)])
+    parts = np.zeros((*scores.shape, X.shape[1]))
     for share, start in zip(paths["shares"], paths["references"], strict=True):
         weights = sum(_line_weights(level, start, X, paths) for level in paths["levels"])
-        found += share * weights * (X - start)[:, None]
+        parts += share * weights * (X - start)[:, None]
+    found = parts[..., : paths["n_features"]].copy()
+    for piece, feature in enumerate(pieces["columns"], paths["n_features"]):
+        found[..., feature] += parts[..., piece]
     return found, paths["reference_scores"], scores - paths["reference_scores"] - found.sum(axis=2)
 
 

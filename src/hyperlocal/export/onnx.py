@@ -46,8 +46,8 @@ def to_onnx(
     target_opset : int, default=18
         Version of the operators, 13 or more: older runtimes need an older one.
     contributions : bool, default=False
-        Whether the graph explains rows too. For local models of linear or quadratic maps and soft
-        or hard gates, with linear steps before; an error says what is not.
+        Whether the graph explains rows too. For local models of linear, quadratic or piecewise maps
+        and soft or hard gates, with linear steps before; an error says what is not.
 
     Returns
     -------
@@ -307,7 +307,7 @@ def _scale(rows: Value, factor: np.ndarray, shift: np.ndarray) -> Value:
 
 
 def _clip(rows: Value) -> Value:
-    return rows.graph.op("Min", rows.graph.op("Max", rows, 0), 1)
+    return rows.clipped()
 
 
 def _matrix(rows: Value, matrix: np.ndarray, shift: np.ndarray) -> Value:

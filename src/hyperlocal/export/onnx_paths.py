@@ -20,16 +20,22 @@ def explained(rows: Value, paths: PlainPaths) -> dict[str, Any]:
     graph = rows.graph
     graph.op("Identity", contributions(rows, paths), name="contributions")
     graph.op("Identity", paths.reference_scores, name="reference")
-    shape = (len(paths.reference_scores), paths.references.shape[1])
+    shape = (len(paths.reference_scores), paths.n_features)
     return {"contributions": (graph.dtype, shape), "reference": (graph.dtype, None)}
 
 
 def contributions(rows: Value, paths: PlainPaths) -> Value:
     """What each feature adds to each score, ``(n, n_columns, n_features)``."""
+    columns = paths.pieces.columns
+    if len(columns):
+        passed = rows.take(columns) * paths.pieces.factors + paths.pieces.shifts
+        rows = rows.graph.op("Concat", rows, passed.clipped(), axis=1)
     change = rows.with_axis(1) - paths.references[None]  # nrd
     weights = [_weights(change, paths, level) for level in paths.levels]  # nrcd
     total = weights[0] if len(weights) == 1 else rows.graph.op("Sum", *weights)
-    return _einsum("nrcd,nrd->ncd", total, change * paths.shares[None, :, None])
+    found = _einsum("nrcd,nrd->ncd", total, change * paths.shares[None, :, None])
+    features = np.eye(paths.n_features)
+    return found @ np.vstack([features, features[columns]]) if len(columns) else found
 
 
 def _einsum(equation: str, first: Value, second: Any) -> Value:

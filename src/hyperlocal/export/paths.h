@@ -1,11 +1,12 @@
 /* ---- contributions: gradients averaged on the way from references to a row ---- */
 
 /* Local models whose weights are scaled together. Logits are affine in x, scores of the second
-   degree in u, which is affine in x. */
+   degree in u, which is affine in x: the features, and beside them their pieces, if the map has
+   some. */
 typedef struct {
   int m, n_active;
   float factor; /* the length of the weights; 0 where they sum to one */
-  const float *logits, *logit_shift;           /* (features, m), (m) */
+  const float *logits, *logit_shift;           /* (numbers of x, m), (m) */
   const float *slopes, *curvature, *intercept; /* (m, scores, e), (m, scores, p, p), (m, scores) */
 } hl_gated;
 
@@ -38,7 +39,7 @@ static inline void hl_open_line(hl_line* line, const float* x0, const float* x) 
   for (int v = 0; v < HL_PATH_E; ++v) {
     line->start[v] = hl_path_inner_shift[v];
     line->change[v] = 0.0f;
-    for (int i = 0; i < HL_N_FEATURES; ++i) {
+    for (int i = 0; i < HL_PATH_Z; ++i) {
       line->start[v] += x0[i] * hl_path_inner[i * HL_PATH_E + v];
       line->change[v] += (x[i] - x0[i]) * hl_path_inner[i * HL_PATH_E + v];
     }
@@ -46,7 +47,7 @@ static inline void hl_open_line(hl_line* line, const float* x0, const float* x) 
   for (int j = 0; j < level->m; ++j) {
     line->logits[j] = level->logit_shift[j];
     line->logit_change[j] = 0.0f;
-    for (int i = 0; i < HL_N_FEATURES; ++i) {
+    for (int i = 0; i < HL_PATH_Z; ++i) {
       line->logits[j] += x0[i] * level->logits[i * level->m + j];
       line->logit_change[j] += (x[i] - x0[i]) * level->logits[i * level->m + j];
     }
@@ -179,7 +180,8 @@ static inline int hl_is_rough(hl_line* line) {
   return 0;
 }
 
-/* Adds what each feature adds on the way from one reference, times its share. */
+/* Adds what each feature adds on the way from one reference, times its share; a piece's part is
+   its feature's. */
 static inline void hl_add_line(const hl_gated* level, const float* x0, const float* x, float share,
                                int column, float* out) {
   hl_line line;
@@ -199,22 +201,31 @@ static inline void hl_add_line(const hl_gated* level, const float* x0, const flo
       on_inner[v] += (line.on_start[j] + line.on_end[j]) * (slope + bent) + line.on_end[j] * more;
     }
   }
-  for (int i = 0; i < HL_N_FEATURES; ++i) {
+  for (int i = 0; i < HL_PATH_Z; ++i) {
+    const int feature = i < HL_N_FEATURES ? i : hl_path_columns[i - HL_N_FEATURES];
     float weight = 0.0f;
     for (int v = 0; v < HL_PATH_E; ++v) weight += hl_path_inner[i * HL_PATH_E + v] * on_inner[v];
     for (int j = 0; j < level->m; ++j)
       weight += level->logits[i * level->m + j] * line.on_logits[j];
-    out[i] += share * (x[i] - x0[i]) * weight;
+    out[feature] += share * (x[i] - x0[i]) * weight;
   }
 }
 
 /* What each feature adds to a score, relative to the references; returns the rest of the score. */
 static inline float hl_contributions(const float* x, int column, float* contributions) {
-  float scores[HL_N_SCORES], rest;
-  for (int i = 0; i < HL_N_FEATURES; ++i) contributions[i] = 0.0f;
+  float scores[HL_N_SCORES], beside[HL_PATH_Z], rest;
+  for (int i = 0; i < HL_N_FEATURES; ++i) {
+    contributions[i] = 0.0f;
+    beside[i] = x[i];
+  }
+  for (int i = HL_N_FEATURES; i < HL_PATH_Z; ++i) {
+    const int piece = i - HL_N_FEATURES;
+    const float passed = x[hl_path_columns[piece]] * hl_path_factors[piece] + hl_path_shifts[piece];
+    beside[i] = fminf(fmaxf(passed, 0.0f), 1.0f);
+  }
   for (int r = 0; r < HL_PATH_R; ++r)
     for (int l = 0; l < HL_PATH_L; ++l)
-      hl_add_line(&hl_path_levels[l], hl_path_references + r * HL_N_FEATURES, x,
+      hl_add_line(&hl_path_levels[l], hl_path_references + r * HL_PATH_Z, beside,
                   hl_path_shares[r], column, contributions);
   hl_scores(x, scores);
   rest = scores[column];

@@ -1,8 +1,10 @@
 """What exported models need to explain rows: the lines from references to rows, as arrays.
 
 Steps and maps are folded: the numbers that local models are polynomials of, and the logits of the
-gate, are affine functions of the input's features. The formulas are those of
-``cpp/gate_paths.hpp``; ``numpy_predict.py`` and ``onnx_paths.py`` write them in their own terms.
+gate, are affine functions of the input's features, and of their pieces where the map has some. A
+piece goes straight from its value at the reference to that at the row, as a feature does; what it
+adds is added to its feature. The formulas are those of ``cpp/gate_paths.hpp``;
+``numpy_predict.py`` and ``onnx_paths.py`` write them in their own terms.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from ..gates.gate import Gate
+from ..maps.linear import MappedInput
+from ..maps.piecewise import PiecewiseMap
 from ..maps.plain import NotPlain
 from ..model.background import Background
 from ..model.local_model import LocalModel
@@ -25,12 +29,31 @@ ADVICE = "explain in Python, or export without contributions."
 
 
 @dataclass(frozen=True)
+class Pieces:
+    """Pieces of features, ``clip(x[columns] · factors + shifts, 0, 1)``; none for most maps.
+
+    Attributes
+    ----------
+    columns, factors, shifts : ndarray of shape (n_pieces,)
+    """
+
+    columns: np.ndarray
+    factors: np.ndarray
+    shifts: np.ndarray
+
+    def beside(self, points: np.ndarray) -> np.ndarray:
+        """Features, and beside them their pieces."""
+        passed = points[:, self.columns] * self.factors + self.shifts
+        return np.hstack([points, np.clip(passed, 0, 1)])
+
+
+@dataclass(frozen=True)
 class LevelPaths:
     """The local models whose weights are scaled together.
 
     Attributes
     ----------
-    logits, logit_shift : ndarray of shape (n_features, m) and (m,)
+    logits, logit_shift : ndarray of shape (n_features + n_pieces, m) and (m,)
         The gate is the softmax of ``x @ logits + logit_shift`` over the largest.
     n_active : int
     factor : float
@@ -57,10 +80,13 @@ class PlainPaths:
 
     Attributes
     ----------
-    references, shares : ndarray of shape (n_references, n_features) and (n_references,)
+    n_features : int
+    pieces : Pieces
+        In what follows, ``x`` are features with their pieces beside them.
+    references, shares : ndarray of shape (n_references, n_features + n_pieces) and (n_references,)
     reference_scores : ndarray of shape (n_columns,)
         Their mean scores.
-    inner, inner_shift : ndarray of shape (n_features, e) and (e,)
+    inner, inner_shift : ndarray of shape (n_features + n_pieces, e) and (e,)
         ``u = x @ inner + inner_shift``.
     lengths : list of four numbers, or empty
         ``α, β, p, B`` of ``‖φ‖² + B² = α‖u‖² + β‖u_p‖⁴ + B²``, where rows are normalized.
@@ -71,6 +97,8 @@ class PlainPaths:
     tolerance : float
     """
 
+    n_features: int
+    pieces: Pieces
     references: np.ndarray
     shares: np.ndarray
     reference_scores: np.ndarray
@@ -104,14 +132,10 @@ def plain_paths(estimator: Any, background: Any = None) -> PlainPaths:
     )
     if given is None:
         raise NotPlain(f"a step of the pipeline cannot be undone; {ADVICE}")
-    references = np.asarray(given.rows, np.float64)
-    width = references.shape[1]
-
-    def inner_numbers(points: np.ndarray) -> np.ndarray:
-        numbers = model.feature_map.inner_rows(_rows(steps, points))
-        # Not every runtime takes tensors without columns.
-        return numbers if numbers.shape[1] else np.zeros((len(points), 1))
-
+    starts = np.asarray(given.rows, np.float64)
+    pieces, inner_numbers = _inner_numbers(model, steps, starts)
+    references = pieces.beside(starts)
+    n_features, width = starts.shape[1], references.shape[1]
     inner, inner_shift = _affine(inner_numbers, references, "feature_map")
     levels = []
     n_levels = len(model.gate.active_bounds)
@@ -119,17 +143,17 @@ def plain_paths(estimator: Any, background: Any = None) -> PlainPaths:
     for gate, anchors in local_levels(model):
         logits, shift = np.zeros((width, 1)), np.zeros(1)
         if gate.n_anchors > 1:
-            function = partial(_logits, gate, steps, model)
+            function = partial(_logits, gate, steps, model, n_features)
             logits, shift = _affine(function, references, "code_on")
         own = (logits, shift, gate.n_neighbors, factor)
         levels.append(LevelPaths(*own, *_local_models(model, anchors, inner.shape[1])))
     alpha, beta, n_paired = model.feature_map.lengths
     lengths = [alpha, beta, n_paired, float(model.bias.value)] if model.normalize else []
     scores = last.decision_function if hasattr(last, "decision_function") else last.predict
-    at_references = np.asarray(scores(_rows(steps, references).astype(model.dtype)), np.float64)
+    at_references = np.asarray(scores(_rows(steps, starts).astype(model.dtype)), np.float64)
     means = given.weights @ at_references.reshape(len(references), -1)
     return PlainPaths(
-        references, given.weights, means, inner, inner_shift, lengths, levels,
+        n_features, pieces, references, given.weights, means, inner, inner_shift, lengths, levels,
         path_rule(PATH_NODES), path_rule(FINE_NODES), TOLERANCE,
     )  # fmt: skip
 
@@ -147,9 +171,49 @@ def _rows(steps: list[Any], points: np.ndarray) -> np.ndarray:
     return np.asarray(transformed_rows(steps, points), np.float64)
 
 
-def _logits(gate: Gate, steps: list[Any], model: LocalModel, points: np.ndarray) -> np.ndarray:
+def _inner_numbers(
+    model: LocalModel, steps: list[Any], starts: np.ndarray
+) -> tuple[Pieces, Callable[[np.ndarray], np.ndarray]]:
+    """The pieces of the map, and its inner numbers as a function of features beside them."""
+    own, width = model.feature_map, starts.shape[1]
+    before = own.before if isinstance(own, MappedInput) else None
+    own = own.inner if isinstance(own, MappedInput) else own
+
+    def seen(points: np.ndarray) -> np.ndarray:
+        rows = _rows(steps, points[:, :width])
+        return rows if before is None else before.transform(rows)
+
+    if not isinstance(own, PiecewiseMap):
+        nothing = np.empty(0)
+        return Pieces(np.empty(0, np.int64), nothing, nothing), lambda points: _some(
+            own.inner_rows(seen(points))
+        )
+    matrix, shift = _affine(seen, starts, "feature_map")
+    scale = np.diagonal(matrix)
+    if matrix.shape != (width, width) or np.any(matrix != np.diag(scale)):
+        raise NotPlain(
+            f"contributions of feature_map={own.name!r} after steps that mix features cannot be "
+            f"exported; {ADVICE}"
+        )
+    factors = scale[own.columns] / own.widths
+    pieces = Pieces(own.columns, factors, (shift[own.columns] - own.starts) / own.widths)
+
+    def of_pieces(points: np.ndarray) -> np.ndarray:
+        return _some(own.inner.inner_rows(np.hstack([seen(points), points[:, width:] - 0.5])))
+
+    return pieces, of_pieces
+
+
+def _some(numbers: np.ndarray) -> np.ndarray:
+    """Numbers, or a zero: not every runtime takes tensors without columns."""
+    return numbers if numbers.shape[1] else np.zeros((len(numbers), 1))
+
+
+def _logits(
+    gate: Gate, steps: list[Any], model: LocalModel, n_features: int, points: np.ndarray
+) -> np.ndarray:
     """``2β x·v_j − β‖v_j‖²``."""
-    coded = np.asarray(model.space(_rows(steps, points)), np.float64)
+    coded = np.asarray(model.space(_rows(steps, points[:, :n_features])), np.float64)
     origin = gate.anchors.mean(axis=0)
     half = 0.5 * ((gate.anchors**2).sum(axis=1) - origin @ origin)
     return 2 * gate.beta * (coded @ (gate.anchors - origin).T.astype(np.float64) - half)
