@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_classification
 
-from hyperlocal import LocallyLinearSVC
-from hyperlocal.dask.lazy import accuracy, apply_lazily
+from hyperlocal import LocallyLinearSVC, LocallyLinearSVR
+from hyperlocal.dask.lazy import accuracy, apply_lazily, explained_variance
 
 X, codes = make_classification(90, 4, n_informative=4, n_redundant=0, n_classes=3, random_state=0)
 LABELS = {
@@ -68,3 +68,15 @@ def test_the_score_of_nothing_is_an_error():
         accuracy(model, lazy[:0], labels[:0], None)
     with pytest.raises(ValueError, match="no rows to score"):
         accuracy(model, lazy, labels, da.zeros(90, chunks=45))
+
+
+@pytest.mark.parametrize("offset", [0.0, 1.0])
+def test_the_score_of_constant_values(offset):
+    """They have no variance to explain: one where all are right and zero otherwise, as the score of
+    the local model."""
+    values = np.column_stack([np.full(90, 3.0), X[:, 0]])
+    model = LocallyLinearSVR(8, C=1.0, random_state=0).fit(X, values)
+    values[:, 0] += offset
+    lazy = da.from_array(X, chunks=(45, 4)), da.from_array(values, chunks=(45, 2))
+    found = explained_variance(model, *lazy, None)
+    assert found == pytest.approx(model.score(X, values))

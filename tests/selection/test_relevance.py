@@ -55,6 +55,15 @@ def test_scales_of_a_matrix():
     np.testing.assert_array_equal(scales_of(np.zeros((3, 3)), "diagonal"), np.ones(3))
 
 
+@pytest.mark.parametrize("kind", ["diagonal", "full"])
+@pytest.mark.parametrize("power", [0.0, 1e3, 1e90])
+def test_any_power_gives_finite_scales(kind, power):
+    """Powers of large and of small products neither overflow nor become NaN."""
+    for factor in (1e-200, 1.0, 1e200):
+        scales = scales_of(factor * np.diag([81.0, 1.0, 0.0]), kind, power)
+        assert (scales**2).sum() == pytest.approx(3)
+
+
 def test_irrelevant_features_become_small(workers):
     """Of twelve features, the two that decide get the largest scales, and errors are halved."""
     X, y = few_of_many()

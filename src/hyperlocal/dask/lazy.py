@@ -71,7 +71,9 @@ def explained_variance(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
     masses, centers, spreads, errors = map(np.array, zip(*facts, strict=True))
     _, spread = joined_moments(centers, spreads, masses)
     mean_errors = errors.sum(axis=0) / masses.sum()
-    return float(np.mean(1 - mean_errors / spread**2))
+    # Of constant values, as scikit-learn's: one where all are right, zero otherwise.
+    left = np.divide(mean_errors, spread**2, out=np.sign(mean_errors), where=spread > 0)
+    return float(np.mean(1 - left))
 
 
 def _of_parts(count: Any, model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:

@@ -34,10 +34,11 @@ def check_number(
         number = float(value)
     except OverflowError:  # an integer beyond all floats
         number = np.inf
-    in_range = number >= above if inclusive else number > above
-    in_range &= not integer or number <= LARGEST_INTEGER
-    if not (in_range and np.isfinite(number)):
+    if not ((number >= above if inclusive else number > above) and np.isfinite(number)):
         raise ValueError(f"{name} must be {word} {bound}, not {value!r}.")
+    if isinstance(value, Integral) and number > LARGEST_INTEGER:
+        remedy = "" if integer else " Write larger numbers as float."
+        raise ValueError(f"{name} must be an integer of at most 2**62, not {value!r}.{remedy}")
     if number and not 1 / LARGEST_NUMBER <= abs(number) <= LARGEST_NUMBER:
         raise ValueError(
             f"{name} must be between {1 / LARGEST_NUMBER:g} and {LARGEST_NUMBER:g} in size, not "

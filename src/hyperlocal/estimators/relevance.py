@@ -18,7 +18,7 @@ from ..maps.plain import Step
 from ..model.chain_settings import ChainSettings
 from ..runtime.stamp import stamped
 from ..runtime.threads import Workers
-from ..selection.relevance import COST, KINDS, learn_relevance
+from ..selection.relevance import COST, KINDS, learn_relevance, scales_of
 from ..solvers.training import Training
 
 METHODS = ("gradient", "trees")
@@ -44,7 +44,7 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     power : float, default=0.25
         Zero changes nothing.
     method : {"gradient", "trees"}, default="gradient"
-        "trees" is the importance in a forest of extremely random trees over its mean. It can hurt
+        "trees" takes the importance in a forest of extremely random trees for ``M_ii``. It can hurt
         if features are informative only in combination.
     kind : {"auto", "diagonal", "full"}, default="auto"
         "diagonal" multiplies features, "full" mixes them (not sparse rows, nor more than 64
@@ -131,9 +131,7 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         forest = clone(self.estimator) if self.estimator is not None else self._forest()
         forest.fit(data.X, data.target, sample_weight=data.sample_weight)
         importance = np.asarray(forest.feature_importances_, dtype=np.float64)
-        mean = importance.mean()
-        relative = importance / mean if mean > 0 else np.ones_like(importance)
-        return relative**self.power, 0
+        return scales_of(importance, "diagonal", self.power), 0
 
     def _forest(self) -> ExtraTreesClassifier:
         return ExtraTreesClassifier(

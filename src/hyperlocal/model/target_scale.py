@@ -53,9 +53,7 @@ class TargetScale:
         cls, center: np.ndarray, spread: np.ndarray, shape: tuple[int, ...]
     ) -> TargetScale:
         """From means and standard deviations."""
-        # Rounding leaves a spread in constant values.
-        is_constant = spread <= 1e-12 * np.abs(center)
-        return cls(center, np.where(is_constant, 1.0, spread), shape)
+        return cls(center, np.where(spread > 0, spread, 1.0), shape)
 
     @property
     def n_targets(self) -> int:
@@ -130,13 +128,14 @@ def as_targets(values: np.ndarray) -> np.ndarray:
 
 
 def moments(values: np.ndarray, masses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted means and standard deviations of the columns of values."""
+    """Weighted means and standard deviations of the columns of values, zero of constant ones."""
     weights = masses / masses.sum()
     # Their squares may overflow where the values do not.
     largest = np.abs(values).max(axis=0)
     unit = np.where(largest > 0, largest, 1.0)
     center = weights @ (values / unit)
-    return center * unit, np.sqrt(weights @ (values / unit - center) ** 2) * unit
+    spread = np.sqrt(weights @ (values / unit - center) ** 2)
+    return center * unit, _without_rounding(center, spread) * unit
 
 
 def joined_moments(
@@ -154,4 +153,9 @@ def joined_moments(
     shares = (masses / masses.sum())[:, None]
     center = (shares * centers).sum(axis=0)
     lengths = np.sqrt(shares) * np.hypot(spreads, centers - center)
-    return center, np.hypot.reduce(lengths, axis=0)
+    return center, _without_rounding(center, np.hypot.reduce(lengths, axis=0))
+
+
+def _without_rounding(center: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    """Zero where the spread is no more than what rounding leaves in constant values."""
+    return np.where(spread <= 1e-12 * np.abs(center), 0.0, spread)

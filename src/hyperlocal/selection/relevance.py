@@ -76,14 +76,18 @@ def scales_of(products: np.ndarray, kind: str, power: float = POWER) -> np.ndarr
     array([1.721, 0.191, 0.   ])
     """
     if kind == "diagonal":
-        squares = products if products.ndim == 1 else np.diag(products)
-        scales = np.maximum(squares, 0) ** power
-        length = np.sqrt((scales**2).mean())
-        return scales / length if length > 0 else np.ones_like(scales)
+        return _raised(products if products.ndim == 1 else np.diag(products), power)
     values, axes = np.linalg.eigh(products)
-    values = np.maximum(values, 0) ** power
-    length = np.sqrt((values**2).mean())
-    return (axes * (values / length)) @ axes.T if length > 0 else np.eye(len(products))
+    return (axes * _raised(values, power)) @ axes.T
+
+
+def _raised(values: np.ndarray, power: float) -> np.ndarray:
+    """Powers of values at least zero, whose squares have mean one."""
+    largest = values.max()
+    if not largest > 0:
+        return np.ones_like(values)
+    powers = (np.maximum(values, 0) / largest) ** power  # at most one, whatever the power
+    return powers / np.sqrt((powers**2).mean())
 
 
 @dataclass(frozen=True)
