@@ -122,6 +122,26 @@ def test_a_model_is_replaced_when_the_new_one_is_complete(tmp_path, monkeypatch)
     assert [file.name for file in tmp_path.iterdir()] == ["m.skops"]
 
 
+def test_a_link_to_a_model_stays_a_link(tmp_path):
+    """What it points to is replaced."""
+    path, link = tmp_path / "m.skops", tmp_path / "latest.skops"
+    path.write_bytes(b"old")
+    link.symlink_to(path)
+    model_file.replace_file(str(link), b"new")
+    assert link.is_symlink()
+    assert path.read_bytes() == b"new"
+
+
+def test_devices_and_folders_are_not_replaced(banana_csv, tmp_path, capsys):
+    """A model renamed to a device or a pipe would take its place: an error before the fit."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, tmp_path):
+        assert main(["fit", banana_csv, "-o", str(path), "--quiet"]) == 1
+        assert f"--output: {path} is not a file" in capsys.readouterr().err
+    assert pipe.is_fifo()
+
+
 def test_a_folder_that_cannot_be_written_is_an_error_before_the_fit(
     banana_csv, monkeypatch, capsys
 ):

@@ -45,7 +45,9 @@ def test_integers_beyond_64_bits():
     """The compiled core could not take them, nor numpy's functions."""
     with pytest.raises(ValueError, match="max_iter must be an integer"):
         check_number("max_iter", 2**70, integer=True)
-    with pytest.raises(ValueError, match="global_penalty must be .* Write larger numbers as float"):
+    with pytest.raises(
+        ValueError, match=r"global_penalty must be .* Write larger numbers as float"
+    ):
         check_number("global_penalty", 2**70)
 
 

@@ -34,7 +34,7 @@ from .options import (
     add_seed_and_jobs,
     add_stream_switches,
     add_table_options,
-    check_folder,
+    check_replaceable,
     check_stream_switches,
     encoder_of,
     file_argument,
@@ -110,7 +110,7 @@ class Task:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    check_folder("--output", os.path.dirname(arguments.output))
+    check_replaceable("--output", arguments.output)
     check_stream_switches(arguments)
     _check_before_reading(arguments)
     task = _task_of_stream(arguments) if arguments.stream else _task(arguments)

@@ -196,15 +196,16 @@ def save(stored: StoredModel, path: str) -> None:
 
 
 def replace_file(path: str, content: bytes) -> None:
-    """Write a file under another name, and rename it when it is complete."""
-    folder, name = os.path.split(path)
+    """Write a file under another name, and rename it when it is complete; links stay links."""
+    target = os.path.realpath(path)
+    folder, name = os.path.split(target)
     unfinished = os.path.join(folder, f".{name}.{uuid.uuid4().hex}.part")
     try:
         with open(unfinished, "xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())  # else a power failure could leave an empty file
-        os.replace(unfinished, path)
+        os.replace(unfinished, target)
     except OSError as error:
         raise OSError(
             f"{path}: cannot be written ({error.strerror or error}); make space, or give another "

@@ -150,6 +150,13 @@ def check_stream_switches(arguments: argparse.Namespace) -> None:
     check_folder("--folder", arguments.folder)
 
 
+def check_replaceable(option: str, path: str) -> None:
+    """Raise before the work where a complete file cannot take this name: a device would be lost."""
+    check_folder(option, os.path.dirname(path))
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ValueError(f"{option}: {path} is not a file; give the name of a file")
+
+
 def check_folder(option: str, folder: str) -> None:
     """Raise before the work, rather than after it, where nothing can be written to a folder."""
     if not os.path.isdir(folder or "."):
