@@ -3,6 +3,7 @@
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.decomposition import PCA
@@ -163,8 +164,22 @@ def test_bad_rows(Classifier, X, message):
         (np.zeros((90, 2)), ValueError, "y should be a 1d array"),
         (None, ValueError, "y cannot be None|requires y to be passed"),
         (np.array(["a", 1] * 45, dtype=object), TypeError, "y mixes labels"),
+        (np.array([1, "a"] * 45, dtype=object), TypeError, "y mixes labels"),
+        (["a", None] * 45, ValueError, "y contains 45 missing labels; leave these rows out"),
+        (pd.Series(["a", None] * 45, dtype="string"), ValueError, "45 missing labels"),
     ],
-    ids=["one class", "short", "continuous", "NaN", "2-D", "none", "mixed"],
+    ids=[
+        "one class",
+        "short",
+        "continuous",
+        "NaN",
+        "2-D",
+        "none",
+        "mixed",
+        "mixed, numbers first",
+        "missing",
+        "missing of pandas",
+    ],
 )
 def test_bad_labels(Classifier, y, error, message):
     """Labels that are none are refused."""

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .arguments import LARGEST_NUMBER
+
 MOST_TYPOS = 0.05  # part of a column of numbers or dates that may be something else
 _MISSING = frozenset({"", "?", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null"})
 _UNIT = re.compile(r"([-+]?)\s*[$€£¥]?\s*([-+]?[\d.,]+)\s*[€£%]?")
@@ -73,7 +75,7 @@ def _without_blanks(found: re.Match[str]) -> str:
 
 
 def number_of(text: str | None, decimal_comma: bool = False) -> float:
-    """Text as a number; NaN if it is none, or infinite. Signs of money and per cent are left out.
+    """Text as a number; NaN if it is none, or huge. Signs of money and per cent are left out.
 
     Examples
     --------
@@ -92,7 +94,7 @@ def number_of(text: str | None, decimal_comma: bool = False) -> float:
         number = float(text)
     except ValueError:
         return np.nan
-    return number if np.isfinite(number) else np.nan
+    return number if abs(number) <= LARGEST_NUMBER else np.nan
 
 
 def seconds_of(text: str | None, style: str) -> float:

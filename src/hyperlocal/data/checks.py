@@ -100,6 +100,7 @@ def check_block(
 
 
 def _check_rows_and_labels(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
+    _check_none_missing(y)
     X, y = validate_data(estimator, well_formed(X), y, reset=reset, **_array_rules())
     X = canonical(X)
     _check_magnitude(X, fitted_to=reset)
@@ -183,16 +184,30 @@ def check_batch(estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any
     return check_labelled_rows(estimator, X, y, *weights, classes=known, reset=is_first)
 
 
+def _check_none_missing(y: Any) -> None:
+    """Raise where labels of pandas or Python are missing; those of floats are NaN."""
+    if hasattr(y, "isna"):
+        n_missing = int(np.asarray(y.isna()).sum())
+    else:
+        labels = np.asarray(y)
+        is_mixed = y is not None and labels.dtype == object
+        n_missing = sum(label is None for label in labels.ravel()) if is_mixed else 0
+    if n_missing:
+        raise ValueError(
+            f"y contains {n_missing} missing labels; leave these rows out: X[y.notna()], or give "
+            "missing a label of its own."
+        )
+
+
 def _check_labels(y: np.ndarray) -> None:
     if y.dtype.kind == "S" or any(isinstance(label, bytes) for label in y[:1]):
         raise TypeError(
             "y contains labels of bytes, which scikit-learn does not take; decode them: "
             "numpy.char.decode(y)."
         )
-    try:
-        check_classification_targets(y)
-    except TypeError as error:  # labels are sorted
-        raise TypeError("y mixes labels of different types; give labels of one type.") from error
+    if y.dtype == object and len({isinstance(label, str) for label in y}) > 1:
+        raise TypeError("y mixes labels of different types; give labels of one type.")
+    check_classification_targets(y)
 
 
 def _array_rules() -> dict[str, Any]:
@@ -327,7 +342,8 @@ def scale_difference(X: Any) -> str:
     ranges = np.sort(ranges[ranges > 0])
     if len(ranges) < 2:
         return ""
-    ratio = ranges[-1] / ranges[0]
+    with np.errstate(over="ignore"):
+        ratio = ranges[-1] / ranges[0]
     # Two rows are apart by twice the total variance in the mean of squares.
     smallest_to_count = SHARE_TO_WARN * 2 * _total_variance(X)
     n_small = np.count_nonzero(np.cumsum(ranges**2) < smallest_to_count)

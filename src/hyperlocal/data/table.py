@@ -6,7 +6,7 @@ its different values. Whatever is done with text is done once per different valu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
+from .arguments import LARGEST_NUMBER
 from .cells import for_distinct, number_of, seconds_of, text_of
 
 
@@ -31,12 +32,15 @@ class Column:
         Place of each cell in ``values``.
     values : sequence, or None
         The different cells.
+    name : str
+        In the table.
     """
 
     kind: str
     numbers: np.ndarray | None = None
     codes: np.ndarray | None = None
     values: Sequence[Any] | None = None
+    name: str = ""
 
     def __len__(self) -> int:
         return len(self.codes if self.numbers is None else self.numbers)  # type: ignore[arg-type]
@@ -62,16 +66,24 @@ class Column:
     def as_numbers(self, decimal_comma: bool = False) -> np.ndarray:
         """Numbers; NaN where a cell is missing or is no number."""
         if self.numbers is not None:
-            return self.numbers
+            return self._declared("numbers", self.kind != "time")
         assert self.codes is not None
         return for_distinct(self.codes, self.texts, lambda text: number_of(text, decimal_comma))
 
     def as_times(self, style: str) -> np.ndarray:
         """Seconds since 1970; NaN where a cell is missing or is no date of this style."""
         if self.numbers is not None:
-            return self.numbers
+            return self._declared("dates", self.kind == "time")
         assert self.codes is not None
         return for_distinct(self.codes, self.texts, lambda text: seconds_of(text, style))
+
+    def _declared(self, wanted: str, is_wanted: bool) -> np.ndarray:
+        """The numbers, where the table declares them to be what is wanted, or all are missing."""
+        assert self.numbers is not None
+        if not is_wanted and not np.isnan(self.numbers).all():
+            found = "dates" if self.kind == "time" else "numbers"
+            raise TypeError(f"column {self.name!r} holds {found}, but held {wanted} in fit.")
+        return self.numbers
 
 
 def is_table(X: Any) -> bool:
@@ -81,14 +93,32 @@ def is_table(X: Any) -> bool:
 
 def columns_of(X: Any) -> list[Column]:
     """The columns of a table or of a two-dimensional array."""
+    make: Callable[[Any], Column] = _array_column
     if hasattr(X, "iloc"):
-        return [_pandas_column(X.iloc[:, j]) for j in range(X.shape[1])]
-    if hasattr(X, "get_columns"):
-        return [_polars_column(series) for series in X.get_columns()]
-    if hasattr(X, "itercolumns"):
-        return [_arrow_column(column) for column in X.itercolumns()]
-    array = check_array(X, dtype=None, ensure_all_finite=False)
-    return [_array_column(array[:, j]) for j in range(array.shape[1])]
+        names, make, parts = X.columns, _pandas_column, (X.iloc[:, j] for j in range(X.shape[1]))
+    elif hasattr(X, "get_columns"):
+        names, make, parts = X.columns, _polars_column, X.get_columns()
+    elif hasattr(X, "itercolumns"):
+        names, make, parts = X.column_names, _arrow_column, X.itercolumns()
+    else:
+        array = check_array(X, dtype=None, ensure_all_finite=False)
+        names, parts = [f"x{j}" for j in range(array.shape[1])], array.T
+    return [_named(name, make, part) for name, part in zip(names, parts, strict=True)]
+
+
+def _named(name: Any, make: Callable[[Any], Column], cells: Any) -> Column:
+    """A column with its name; numbers whose products overflow are infinite."""
+    try:
+        column = make(cells)
+    except (TypeError, NotImplementedError) as error:
+        raise TypeError(
+            f"column {name!r} holds cells other than numbers, text, dates and flags ({error}); "
+            "leave it out, or make one of these of it."
+        ) from error
+    numbers = column.numbers
+    if numbers is not None and (is_huge := np.abs(numbers) > LARGEST_NUMBER).any():
+        numbers = np.where(is_huge, np.inf, numbers)
+    return replace(column, name=str(name), numbers=numbers)
 
 
 def _pandas_column(series: Any) -> Column:

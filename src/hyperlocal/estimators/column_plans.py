@@ -25,6 +25,7 @@ from .column_encoders import (
 )
 
 MOST_WORDS = 10  # different ones in a column of numbers: "none", "unknown" and the like
+MOST_TEXT_FEATURES = 1 << 20  # each has a name
 FEWEST_ROWS = 20  # in which all values being different means something
 _ID = re.compile(r"(?i)(^|[_\W])(id|uuid|guid|key|index|rownames|unnamed: 0)($|[_\W]|str$)")
 
@@ -44,6 +45,8 @@ class Rules:
         check_number("max_categories", self.max_categories, integer=True, above=1, inclusive=True)
         check_auto("min_frequency", self.min_frequency, integer=True, above=1, inclusive=True)
         check_number("n_text_features", self.n_text_features, integer=True)
+        if self.n_text_features > MOST_TEXT_FEATURES:
+            raise ValueError(f"n_text_features must be at most {MOST_TEXT_FEATURES:,}.")
         check_choice("text", self.text, ["drop", "tfidf", "hash"])
         check_choice("impute", self.impute, ["median", "mean"])
         check_flag("standardize", self.standardize)
@@ -68,7 +71,7 @@ def plan(column: Column, name: str, rules: Rules, as_category: bool) -> Plan:
     if as_category or column.kind == "category":
         return _plan_category(column, rules, may_drop=False)
     if column.kind == "time":
-        return _plan_dates(column, "", rules)
+        return _plan_dates(column, "iso", rules)
     if column.kind in ("number", "flag"):
         return _plan_numbers(column, name, rules)
     texts = column.texts
@@ -231,6 +234,8 @@ def _vectorizer(rules: Rules) -> Any:
 
 def known_names(argument: str, given: Collection[str], names: Sequence[str]) -> set[str]:
     """The given names of columns; an error names those that there are not."""
+    if isinstance(given, str) or not isinstance(given, Collection):
+        raise TypeError(f"{argument} must be a sequence of names of columns, not {given!r}.")
     for name in set(given) - set(names):
         hint = f"{close_to(name, names)}; columns are {', '.join(names)}"
         raise ValueError(f"{argument}: no column {name!r}{hint}")

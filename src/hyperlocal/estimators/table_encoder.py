@@ -221,8 +221,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _columns(self, X: Any, *, reset: bool) -> list[Column]:
         if is_table(X):
             validate_data(self, X, reset=reset, skip_check_array=True)
-            if X.shape[0] == 0:
-                raise ValueError("X has 0 rows; at least 1 is needed.")
+            if 0 in X.shape:
+                raise ValueError("X has {} rows and {} columns; 1 is needed.".format(*X.shape))
             return columns_of(X)
         return columns_of(validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False))
 

@@ -125,6 +125,8 @@ def knots_of(values: np.ndarray, weights: np.ndarray, n_pieces: int) -> np.ndarr
     array([  0.,  25.,  50.,  75., 100.])
     >>> knots_of(np.array([0.0, 1.0, 1.0]), np.ones(3), 8)
     array([0.])
+    >>> knots_of(np.array([0.0, 1e-310, 2e-310]), np.ones(3), 8)
+    array([0.])
     """
     order = np.argsort(values, kind="stable")
     values, passed = values[order], np.cumsum(weights[order])
@@ -132,4 +134,7 @@ def knots_of(values: np.ndarray, weights: np.ndarray, n_pieces: int) -> np.ndarr
     if len(distinct) > n_pieces + 1:
         shares = np.linspace(0, 1, n_pieces + 1) * passed[-1]
         distinct = np.unique(values[np.minimum(np.searchsorted(passed, shares), len(values) - 1)])
-    return distinct.astype(np.float64)[: None if len(distinct) > 2 else 1]
+    # Products of closer values vanish, and their inverses overflow.
+    apart = np.diff(distinct, prepend=-np.inf) >= np.sqrt(np.finfo(distinct.dtype).tiny)
+    distinct = distinct[apart].astype(np.float64)
+    return distinct[: None if len(distinct) > 2 else 1]
