@@ -89,7 +89,12 @@ class RowExplanation:
         pairs = [(part.label, part.contribution) for part in self.parts[:most]]
         rest = self.parts[most:]
         if rest:
-            pairs.append((f"{len(rest)} other{'s' * (len(rest) > 1)}", sum(part.contribution for part in rest)))
+            pairs.append(
+                (
+                    f"{len(rest)} other{'s' * (len(rest) > 1)}",
+                    sum(part.contribution for part in rest),
+                )
+            )
         return pairs
 
     def boundary_text(self) -> str:

@@ -247,7 +247,9 @@ class Explanation:
         shown, rest = order[:most], order[most:]
         pairs = [(self._name(i, with_values), float(contributions[i])) for i in shown]
         if len(rest):
-            pairs.append((f"{len(rest)} other{'s' * (len(rest) > 1)}", float(contributions[rest].sum())))
+            pairs.append(
+                (f"{len(rest)} other{'s' * (len(rest) > 1)}", float(contributions[rest].sum()))
+            )
         return pairs
 
     def _name(self, feature: int, with_value: bool) -> str:

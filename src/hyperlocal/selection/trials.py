@@ -168,6 +168,7 @@ class LiftedFold(FoldRows):
         """See the base class."""
         result = path.solver.solve(path.problem(C, self.train), path.rng, path.alpha)
         gap = result.duality_gap / max(result.objective, np.finfo(float).tiny)
+        assert result.alpha is not None  # dual descent has them
         return result.alpha, self.test.scores(result.weights), gap
 
 
