@@ -24,9 +24,14 @@ def test_blocks_of_queries_do_not_matter(cache):
     X, y, X_test = make_parts()
     model = NeighborhoodSVC(cache_neighborhoods=cache).fit(X, y).model_
     whole, _ = model.scores(X_test, ONE_THREAD)
+    seen = []
     blocks, n_unsolved = scores_in_blocks(
-        lambda part: model.scores(X_test[part], ONE_THREAD), len(X_test), queries_per_block=7
+        lambda part: model.scores(X_test[part], ONE_THREAD),
+        len(X_test),
+        seen.append,
+        queries_per_block=7,
     )
+    assert seen == [*range(7, 120, 7), 120]
     np.testing.assert_array_equal(blocks, whole)
     assert n_unsolved == 0
 

@@ -65,6 +65,14 @@ def test_a_line_names_the_model_the_epoch_and_the_facts(clock):
     assert stream.getvalue().endswith("[Model] epoch 6  gap 0.001  1.5 s\n")
 
 
+def test_a_gap_has_its_goal(clock):
+    """Where the estimator has a tolerance, the gap to reach is beside the gap."""
+    stream, model = io.StringIO(), Model()
+    model.tol = 0.01
+    EpochMonitor(model, 5, verbose=2, stream=stream)(1, objective=50.0, gap=2.0, active=1.0)
+    assert "objective 50  gap 2 (goal 0.5)  active 1" in stream.getvalue()
+
+
 @pytest.mark.parametrize(("verbose", "lines"), [(0, 0), (1, 2), (2, 4)])
 def test_lines_are_rate_limited(clock, verbose, lines):
     """verbose=1 writes now and then, verbose=2 every epoch."""

@@ -69,7 +69,7 @@ class NeighborhoodSVC(NeighborhoodClassifier):
     random_state : int, RandomState instance or None, default=None
         Seeds the approximate index and the choice of rows by which one of several sizes is chosen.
     verbose : int, default=0
-        1 writes progress of the choice of ``n_neighbors`` to stderr.
+        1 writes progress of the choice of ``n_neighbors`` and of scoring to stderr.
 
     Attributes
     ----------

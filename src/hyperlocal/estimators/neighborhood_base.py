@@ -18,7 +18,7 @@ from ..data.rows import stored_as
 from ..kernels import GAMMAS, check_kernel
 from ..model.multiclass import as_decisions
 from ..neighbors.search import ALGORITHMS, make_search
-from ..runtime.progress import EpochMonitor
+from ..runtime.progress import EpochMonitor, ProgressLines
 from ..runtime.stamp import stamped
 from ..runtime.threads import Workers
 from ..solvers.small_svms import KERNELS, SvmOptions
@@ -241,6 +241,7 @@ class NeighborhoodClassifier(LabelledFitting, LocalClassifier, BaseEstimator, Ex
                 values = [values[part] for values in values_of_rows]
                 return self.model_.scores(self._mapped(X[part]), workers, *values)
 
-            scores, n_unsolved = scores_in_blocks(score, X.shape[0])
+            lines = ProgressLines(self, X.shape[0], self.verbose, task="query")
+            scores, n_unsolved = scores_in_blocks(score, X.shape[0], lines)
         warn_if_unsolved(n_unsolved, self.model_.options)
         return scores

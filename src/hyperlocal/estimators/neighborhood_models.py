@@ -24,10 +24,11 @@ from ..neighbors.cells import CellSearch
 from ..neighbors.covering import ROWS_PER_CENTER, cover_rows
 from ..neighbors.dann import dann_rows
 from ..neighbors.exact import ExactSearch, nearest_of_lists
+from ..runtime.progress import Monitor
 from ..runtime.threads import Workers, row_blocks
 from ..solvers.small_svms import LocalSvms, NeighborhoodSolver, SvmOptions, kernel_matrices
 
-QUERIES_PER_BLOCK = 8192
+QUERIES_PER_BLOCK = 2048
 # DANN computes a metric from this many times the rows of a neighborhood, and at least so many.
 POOL_FACTOR = 5
 SMALLEST_POOL = 50
@@ -227,12 +228,15 @@ class CachedSvms:
 
 
 def scores_in_blocks(
-    score: Callable[[slice], Scored], n_queries: int, *, queries_per_block: int = QUERIES_PER_BLOCK
-) -> Scored:
-    """Scores of all queries from those of blocks: memory is bounded by the blocks."""
-    blocks = row_blocks(n_queries, queries_per_block)
-    scores, n_unsolved = zip(*(score(slice(*block)) for block in blocks), strict=True)
-    return np.concatenate(scores), sum(n_unsolved)
+    score: Callable[[slice], Scored], n_queries: int, monitor: Monitor, *,
+    queries_per_block: int = QUERIES_PER_BLOCK,
+) -> Scored:  # fmt: skip
+    """Scores of all queries from blocks, so in bounded memory; reports how many are scored."""
+    scored = []
+    for begin, end in row_blocks(n_queries, queries_per_block):
+        scored.append(score(slice(begin, end)))
+        monitor(end)
+    return np.concatenate([one for one, _ in scored]), sum(unsolved for _, unsolved in scored)
 
 
 def warn_if_unsolved(n_unsolved: int, options: SvmOptions) -> None:

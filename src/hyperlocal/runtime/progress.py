@@ -22,7 +22,10 @@ except ImportError:  # scikit-learn before 1.9
         return method
 
 
-__all__ = ["CallbackSupportMixin", "EpochMonitor", "JoinedEpochs", "Monitor", "with_callbacks"]
+__all__ = [
+    "CallbackSupportMixin", "EpochMonitor", "JoinedEpochs", "Monitor", "ProgressLines",
+    "with_callbacks",
+]  # fmt: skip
 
 SECONDS_BETWEEN_LINES = 0.5
 
@@ -42,6 +45,54 @@ def callback_context(estimator: Any, max_epochs: int) -> Any:
     """
     begin = getattr(estimator, "_init_callback_context", None)
     return None if begin is None else begin(max_subtasks=max_epochs)
+
+
+class ProgressLines:
+    """A monitor that writes a line now and then: what is counted, its facts, and the time.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Named in the lines. Its ``tol``, times the objective, is the goal of a gap.
+    most : int
+        The most steps there can be.
+    verbose : int
+        0 is silent; 1 writes a line now and then; 2 writes every step.
+    stream : text stream, default=None
+        Where lines go; stderr by default.
+    task : str
+        What a step is called.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        most: int,
+        verbose: int = 0,
+        stream: TextIO | None = None,
+        task: str = "epoch",
+    ):
+        self._name, self._tol = type(estimator).__name__, getattr(estimator, "tol", None)
+        self._most, self._verbose, self._stream, self._task = most, verbose, stream, task
+        self._start = time.perf_counter()
+        self._last_line = -float("inf")
+
+    def __call__(self, number: int, /, **facts: float) -> bool:
+        """Write step ``number``; never requests to stop."""
+        now = time.perf_counter()
+        due = self._verbose >= 2 or now - self._last_line >= SECONDS_BETWEEN_LINES
+        if not self._verbose or not due:
+            return False
+        self._last_line = now
+        texts = {name: f"{name} {value:.6g}" for name, value in facts.items()}
+        if "gap" in facts and "objective" in facts and self._tol is not None:
+            texts["gap"] += f" (goal {self._tol * facts['objective']:.3g})"
+        # A search goes on beyond its candidates while the best is at an end of them.
+        goal = f" of at most {self._most}" if number <= self._most else ""
+        line = "  ".join([f"{self._task} {number}{goal}", *texts.values()])
+        stream = self._stream or sys.stderr
+        print(f"[{self._name}] {line}  {now - self._start:.1f} s", file=stream)
+        return False
 
 
 class EpochMonitor:
@@ -72,13 +123,8 @@ class EpochMonitor:
         stream: TextIO | None = None,
         task: str = "epoch",
     ):
-        self._task = task
-        self._max_epochs = max_epochs
-        self._estimator = estimator
-        self._verbose = verbose
-        self._stream = stream
-        self._start = time.perf_counter()
-        self._last_line = -float("inf")
+        self._task, self._estimator = task, estimator
+        self._lines = ProgressLines(estimator, max_epochs, verbose, stream, task)
         self._context = callback_context(estimator, max_epochs)
         if self._context is not None:
             self._context.call_on_fit_task_begin(estimator=estimator)
@@ -96,7 +142,7 @@ class EpochMonitor:
 
     def __call__(self, number: int, /, **facts: float) -> bool:
         """Report epoch ``number``; returns whether a callback requests to stop."""
-        self._write(number, facts)
+        self._lines(number, **facts)
         if self._context is None:
             return False
         task = self._context.subcontext(task_name=self._task)
@@ -107,20 +153,6 @@ class EpochMonitor:
         """Report the end of the fit."""
         if self._context is not None:
             self._context.call_on_fit_task_end(estimator=self._estimator)
-
-    def _write(self, number: int, facts: dict[str, float]) -> None:
-        now = time.perf_counter()
-        due = self._verbose >= 2 or now - self._last_line >= SECONDS_BETWEEN_LINES
-        if not self._verbose or not due:
-            return
-        self._last_line = now
-        values = "  ".join(f"{name} {value:.6g}" for name, value in facts.items())
-        name = type(self._estimator).__name__
-        stream = self._stream or sys.stderr
-        # A search goes on beyond its candidates while the best is at an end of them.
-        goal = f" of at most {self._max_epochs}" if number <= self._max_epochs else ""
-        counted = f"{self._task} {number}{goal}"
-        print(f"[{name}] {counted}  {values}  {now - self._start:.1f} s", file=stream)
 
 
 class JoinedEpochs:
