@@ -45,9 +45,9 @@ def test_gaps_and_columns_that_were_dropped(tmp_path, capsys):
     (tmp_path / "a.csv").write_text("\n".join(["id,x,kind,label", *rows]))
     model = str(tmp_path / "m.skops")
     assert main(["fit", str(tmp_path / "a.csv"), "-o", model, *QUICK]) == 0
-    (tmp_path / "b.csv").write_text("kind,x\na,\n,5\nc,-4\n")
+    (tmp_path / "b.csv").write_text("kind,x\n,\n,5\nc,-4\n\n")
     assert main(["predict", model, str(tmp_path / "b.csv")]) == 0
-    assert lines_of(capsys)[1:] == ["1", "0"]
+    assert lines_of(capsys)[1:] == ["1", "0"]  # after one for the row that has no cells
 
 
 def test_probabilities(cats_csv, tmp_path, capsys):

@@ -69,7 +69,7 @@ def test_sparse_rows_stay_sparse(sparse_banana):
     [
         ([[1.0], [5.0], [2.0], [3.0]], [7, 7, 7, 7], "all labels are 7"),
         ([[1.0], [5.0], [2.0], [3.0]], ["a", "a", "a", "b"], "fewer than two classes have more"),
-        ([[1.0], [5.0], [2.0], [3.0]], [0, 1, 0, 1], "cannot hold out 0.25"),
+        ([[1.0], [5.0], [2.0], [3.0]], [0, 1, 0, 1], "0.25 of 4 rows cannot hold all classes"),
     ],
 )
 def test_unfit_data_is_refused(X, y, message):

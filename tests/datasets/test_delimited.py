@@ -70,15 +70,15 @@ def test_types_of_columns(write):
 
 
 def test_the_index_is_the_line(write):
-    """Blank lines, and line breaks within cells, are counted; blank lines are no rows."""
-    text = 'a,b\n1,x\n\n2,"two\nlines"\n3,y\n,\n4,z\n'
+    """Empty lines are counted, but are no rows; a line of empty cells is a row."""
+    text = 'a,b\n1,x\n\n2,"two\n\nlines"\n3,y\n,\n \n4,z\n\n'
     frame, _ = read_delimited(write("a.csv", text))
-    assert frame.index.tolist() == [2, 4, 6, 8]
+    assert frame.index.tolist() == [2, 4, 7, 8, 10]
     assert frame.index.name == "line"
     path = write("a.csv", text)
     layout = find_layout(path, None)
     blocks = list(read_delimited_blocks(path, 2, layout))
-    assert [line for block in blocks for line in block.index] == [2, 4, 6, 8]
+    assert [line for block in blocks for line in block.index] == [2, 4, 7, 8, 10]
 
 
 def test_all_text_without_a_header(write):

@@ -201,7 +201,8 @@ def _split(
         return train_test_split(X, y, test_size=test_size, random_state=seed, stratify=y)
     except ValueError as error:  # a part with fewer rows than classes
         raise ValueError(
-            f"{data.name}: cannot hold out {test_size:g} of the rows: {error}"
+            f"{data.name}: {test_size:g} of {len(y)} rows cannot hold all classes; hold out more "
+            "by test_size, or give more rows"
         ) from error
 
 

@@ -85,7 +85,7 @@ def _frames(path: Path, layout: Layout, n_rows: int | None) -> Iterator[Any]:
             for frame in [frames] if n_rows is None else frames:
                 breaks = _number_lines(frame, 1 + layout.lines_before, breaks)
                 frame.columns = list(layout.names)
-                yield without_blank_rows(frame)
+                yield frame[~frame.index.isin(file.empty_lines)] if file.empty_lines else frame
         except (pandas.errors.ParserError, pandas.errors.EmptyDataError, OverflowError) as error:
             raise ValueError(f"{path}{_fault(str(error), layout)}") from error
 
@@ -115,13 +115,6 @@ def _number_lines(frame: Any, first: int, breaks: int) -> int:
     frame.index = lines
     frame.index.name = "line"
     return breaks + int(within.sum())
-
-
-def without_blank_rows(frame: Any) -> Any:
-    """The rows that have a cell."""
-    if not len(frame.columns) or not frame.iloc[:, 0].isna().any():
-        return frame
-    return frame[~frame.isna().all(axis=1)]
 
 
 def import_pandas(path: Path) -> Any:

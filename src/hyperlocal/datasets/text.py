@@ -131,6 +131,8 @@ class TidyText(io.TextIOBase):
 
     def __init__(self, file: io.TextIOWrapper, instead: str):
         self._file, self._instead = file, instead
+        self.empty_lines: list[int] = []  #: of those that were read, counted from 1
+        self._n_lines, self._begun = 0, ""
 
     def readable(self) -> bool:
         """Whether it can be read: always."""
@@ -164,7 +166,12 @@ class TidyText(io.TextIOBase):
                 break
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", self._instead)
-        return text.replace("\0", "") if "\0" in text else text
+        text = text.replace("\0", "") if "\0" in text else text
+        *lines, self._begun = (self._begun + text).split("\n")
+        first = self._n_lines + 1
+        self.empty_lines += [j for j, line in enumerate(lines, first) if not line or line.isspace()]
+        self._n_lines += len(lines)
+        return text
 
     def close(self) -> None:
         """Close the file."""

@@ -57,7 +57,7 @@ class AdaptiveNeighborhoodSVC(NeighborhoodClassifier):
     random_state : int, RandomState instance or None, default=None
         Seeds MEGM too.
     verbose : int, default=0
-        1 writes progress of the choice of ``n_neighbors`` to stderr.
+        1 writes progress of the choice of ``n_neighbors`` and of scoring to stderr.
     metric : {"megm", "dann"} or transformer, default="megm"
         What learns the metric: :class:`MEGM`; any transformer with ``fit(X, y)`` and ``transform``,
         such as ``NeighborhoodComponentsAnalysis`` or a pipeline; or "dann", a metric of each
