@@ -13,7 +13,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
-from scipy.linalg.lapack import dposv, dpotrf, dpotrs
+from scipy.linalg.lapack import dposv, dpotrf, dpotrs, get_lapack_funcs
 
 from ..model.lifting import LiftedRows
 
@@ -218,15 +218,27 @@ def written_out(lifted: LiftedRows) -> np.ndarray:
     )
 
 
-def rows_of_products(products: np.ndarray) -> np.ndarray:
-    """Rows with the given products, but for rounding, without which equal rows had no factor."""
-    for digits in (512, 512e2, 512e4):
-        try:
-            return np.linalg.cholesky(raised(products, digits))
-        except np.linalg.LinAlgError:
-            continue
-    values, vectors = np.linalg.eigh(products)
-    return vectors * np.sqrt(np.maximum(values, 0))
+def rows_of_products(products: np.ndarray, tolerance: float | None = None) -> np.ndarray:
+    """Rows with the given products, by a Cholesky factorization with pivots.
+
+    They have as many columns as it takes until no row misses more than a share ``tolerance`` of the
+    longest row's square; without a tolerance, until only rounding is missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.solvers.newton_rows import rows_of_products
+    >>> rows = np.array([[3.0, 4.0], [6.0, 8.0], [0.0, 0.1]])
+    >>> rows_of_products(rows @ rows.T).shape, rows_of_products(rows @ rows.T, 0.01).shape
+    ((3, 2), (3, 1))
+    """
+    largest = products.diagonal().max(initial=0)
+    missed = -1.0 if tolerance is None else tolerance * largest
+    (factorize,) = get_lapack_funcs(("pstrf",), (products,))
+    factor, pivots, rank, _ = factorize(products.T, tol=missed, lower=True)
+    rows = np.empty((len(products), max(rank, 1)), products.dtype)
+    rows[pivots - 1] = np.tril(factor)[:, : max(rank, 1)] if largest > 0 else 0
+    return rows
 
 
 def raised(products: np.ndarray, digits: float = 512) -> np.ndarray:
