@@ -57,10 +57,9 @@ class FeatureMap:
         """φ(x) written out, for coding on mapped features."""
         return self.stored(X)
 
-    def products(self, X: Any) -> np.ndarray:
-        """``φ(x)·φ(x')`` of all pairs of rows, in double precision."""
-        phi = self.stored(X)
-        products = phi.astype(np.float64, copy=False) @ phi.T
+    def products(self, X: Any, others: Any) -> np.ndarray:
+        """``φ(x)·φ(x')`` of rows and other rows, in single precision."""
+        products = self.stored(X).astype(np.float32) @ self.stored(others).astype(np.float32).T
         return products.toarray() if sp.issparse(products) else products
 
     def pull_back(self, X: np.ndarray, coef: np.ndarray) -> tuple[np.ndarray, Any]:

@@ -41,9 +41,9 @@ class ComposedMap(FeatureMap, ABC):
         """φ of changed rows."""
         return self.inner.mapped(self.changed(X))
 
-    def products(self, X: Any) -> np.ndarray:
+    def products(self, X: Any, others: Any) -> np.ndarray:
         """Those of changed rows."""
-        return self.inner.products(self.changed(X))
+        return self.inner.products(self.changed(X), self.changed(others))
 
     def inner_rows(self, X: Any) -> np.ndarray:
         """Those of the inner map."""

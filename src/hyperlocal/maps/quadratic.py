@@ -115,14 +115,18 @@ class QuadraticMap(FeatureMap):
         self.rows(self.stored(X)).gather(np.arange(X.shape[0]), out)
         return out
 
-    def products(self, X: Any) -> np.ndarray:
+    def products(self, X: Any, others: Any) -> np.ndarray:
         """``(z·z' + 1)² − 1`` of scaled rows, and twice the products of features that are kept."""
-        z = self.stored(X) * self.scale
-        z = z.toarray() if sp.issparse(z) else z.astype(np.float64, copy=False)
-        paired, kept = z[:, : self._n_paired], z[:, self._n_paired :]
-        products = paired @ paired.T
+        z, z_others = (self._scaled(rows) for rows in (X, others))
+        products = z[:, : self._n_paired] @ z_others[:, : self._n_paired].T
         products *= products + 2
-        return products + 2 * (kept @ kept.T) if self._keeps_features else products
+        if self._keeps_features:
+            products += 2 * (z[:, self._n_paired :] @ z_others[:, self._n_paired :].T)
+        return products
+
+    def _scaled(self, X: Any) -> np.ndarray:
+        z = self.stored(X) * self.scale
+        return (z.toarray() if sp.issparse(z) else z).astype(np.float32)
 
     def pull_back(self, X: np.ndarray, coef: np.ndarray) -> tuple[np.ndarray, Any]:
         """Contract the symmetric matrix of product weights with the row itself.

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data.labelled import LabelledRows, equal_neighbors
+from ..data.rows import take_rows
 from ..gates.code_on import CodeOn
 from ..gates.codes import Codes
 from ..gates.gate import ConstantGate, Gate
@@ -208,12 +209,14 @@ class LocalModel:
             offset=self.bias.offset,
         )
 
-    def products(self, X: Any, codes: Codes, workers: Workers) -> np.ndarray:
-        """Inner products of all pairs of lifted rows, in double precision."""
-        lifted = self.lift(X, workers, codes)
-        gate = lifted.gate_matrix()
-        features = self.feature_map.products(X) + lifted.bias**2
-        return (gate @ gate.T) * features + lifted.offset**2
+    def products(self, X: Any, lifted: LiftedRows, others: np.ndarray) -> np.ndarray:
+        """Inner products of lifted rows and some of them, in single precision."""
+        gate = lifted.gate_matrix().astype(np.float32)
+        products = self.feature_map.products(X, take_rows(X, others))
+        products += lifted.bias**2
+        products *= gate @ gate[others].T
+        products += lifted.offset**2
+        return products
 
     def problem(
         self,

@@ -26,12 +26,11 @@ from ..model.local_model import LocalModel
 from ..model.residuals import RegressionLoss
 from ..runtime.threads import Workers
 from ..solvers.training import Training
+from .fold_rows import MOST_EPOCHS, PathSolver
 from .trials import (
-    MOST_EPOCHS,
     STANDARD_ERRORS_OVER_LINEAR,
     Choice,
     Path,
-    PathSolver,
     evaluated,
     held_out_rows,
     is_less,

@@ -23,7 +23,8 @@ from ..model.chain_settings import ChainSettings
 from ..model.contributions import path_contributions
 from ..runtime.threads import Workers
 from ..solvers.training import Training
-from .trials import Choice, Path, PathSolver, evaluated, held_out_rows, paths_of, sample
+from .fold_rows import PathSolver
+from .trials import Choice, Path, evaluated, held_out_rows, paths_of, sample
 
 # Fewer rows cannot tell noise from weak effects: of 100 to 400 rows, sets of a few features were
 # found that erred up to twice as often on others.

@@ -25,11 +25,11 @@ from ..model.gradients import gradient_products
 from ..model.residuals import RegressionLoss
 from ..runtime.threads import Workers
 from ..solvers.training import Training
+from .fold_rows import PathSolver
 from .trials import (
     STANDARD_ERRORS_OVER_LINEAR,
     Choice,
     Path,
-    PathSolver,
     evaluated,
     held_out_rows,
     is_less,

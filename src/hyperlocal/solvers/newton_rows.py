@@ -219,7 +219,14 @@ def written_out(lifted: LiftedRows) -> np.ndarray:
 
 
 def rows_of_products(products: np.ndarray, tolerance: float | None = None) -> np.ndarray:
-    """Rows with the given products, by a Cholesky factorization with pivots.
+    """Rows with the given products (see :func:`factor_with_pivots`)."""
+    return factor_with_pivots(products, tolerance)[0]
+
+
+def factor_with_pivots(
+    products: np.ndarray, tolerance: float | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows with the given products, by a Cholesky factorization, and which of them span all.
 
     They have as many columns as it takes until no row misses more than a share ``tolerance`` of the
     longest row's square; without a tolerance, until only rounding is missing.
@@ -227,18 +234,20 @@ def rows_of_products(products: np.ndarray, tolerance: float | None = None) -> np
     Examples
     --------
     >>> import numpy as np
-    >>> from hyperlocal.solvers.newton_rows import rows_of_products
+    >>> from hyperlocal.solvers.newton_rows import factor_with_pivots
     >>> rows = np.array([[3.0, 4.0], [6.0, 8.0], [0.0, 0.1]])
-    >>> rows_of_products(rows @ rows.T).shape, rows_of_products(rows @ rows.T, 0.01).shape
-    ((3, 2), (3, 1))
+    >>> [factor_with_pivots(rows @ rows.T, share)[1].tolist() for share in (None, 0.01)]
+    [[1, 2], [1]]
     """
     largest = products.diagonal().max(initial=0)
     missed = -1.0 if tolerance is None else tolerance * largest
     (factorize,) = get_lapack_funcs(("pstrf",), (products,))
     factor, pivots, rank, _ = factorize(products.T, tol=missed, lower=True)
-    rows = np.empty((len(products), max(rank, 1)), products.dtype)
-    rows[pivots - 1] = np.tril(factor)[:, : max(rank, 1)] if largest > 0 else 0
-    return rows
+    rank = max(rank, 1)
+    rows = np.empty((len(products), rank), products.dtype)
+    # LAPACK leaves what it does not use above the diagonal.
+    rows[pivots - 1] = np.tril(factor[:, :rank]) if largest > 0 else 0
+    return rows, pivots[:rank] - 1
 
 
 def raised(products: np.ndarray, digits: float = 512) -> np.ndarray:
