@@ -235,6 +235,10 @@ class LiftedRows:
         for begin, end in row_blocks(self.n_rows, max(1, NUMBERS_PER_BLOCK // (self.width + 1))):
             features = np.empty((end - begin, self.width + 1))
             features[:, :-1], features[:, -1] = self.features(begin, end), self.bias
+            if self.n_anchors == 1:  # one product of matrices
+                features *= (np.sqrt(costs[begin:end]) * self.gate[begin:end, 0])[:, None]
+                out[: self.width + 1, : self.width + 1] += features.T @ features
+                continue
             starts, rows, _ = self.grouped_by_anchor(begin, end)
             add = partial(self._add_products, starts, rows, begin, features, costs, out)
             self.workers.map(add, range(self.n_anchors))
