@@ -108,3 +108,16 @@ def test_what_a_model_lacks_is_named():
         BoundaryDisplay.from_estimator(model, X[:, :2], margins=True)
     with pytest.raises(ValueError, match="LocalDeepSVC has no support_"):
         BoundaryDisplay.from_estimator(model, X[:, :2], support_vectors=True)
+
+
+def test_names_of_axes_and_classes():
+    """Axes have the names of a table's columns, else numbers; the legend has the classes."""
+    X, y = make_ring()
+    model = local(feature_map=None).fit(X, y)
+    ax = BoundaryDisplay.from_estimator(model, X, y, n_points=20).ax_
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("feature 0", "feature 1")
+    assert [one.get_text() for one in ax.get_legend().get_texts()] == list(map(str, model.classes_))
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    display = BoundaryDisplay.from_estimator(local(feature_map=None).fit(frame, y), frame, y)
+    assert display.axis_names == ("a", "b")
+    assert display.plot(legend=False).ax_.get_legend() is None

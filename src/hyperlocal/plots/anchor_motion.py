@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.decomposition import PCA
 
 from .anchors import model_and_anchors, undo_steps
-from .drawing import INK, class_codes, draw_anchors, draw_rows, open_axes
+from .drawing import INK, class_codes, draw_anchors, draw_rows, open_axes, plane_names
 
 
 @dataclass(eq=False, repr=False)
@@ -82,14 +82,15 @@ class AnchorMotionDisplay:
         start = undo_steps(estimator, model.initial_anchors_)
         end = undo_steps(estimator, learned)
         rows = None if X is None else np.asarray(X, dtype=float)
-        names = tuple(map(str, getattr(X, "columns", ("", ""))))[:2]
-        if start.shape[1] > 2:
+        if start.shape[1] == 2:
+            names = plane_names(X)
+        else:
             plane = PCA(2).fit(np.vstack([start, end]) if rows is None else rows)
             start, end = plane.transform(start), plane.transform(end)
             rows = None if rows is None else plane.transform(rows)
             names = ("first principal axis", "second principal axis")
         codes = class_codes(model.classes_, y)
-        return cls(start, end, rows, codes, (names[0], names[-1])).plot(ax=ax)
+        return cls(start, end, rows, codes, names).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> AnchorMotionDisplay:
         """Draw.

@@ -18,8 +18,10 @@ from .drawing import (
     draw_anchors,
     draw_rows,
     fit_axes_to_plane,
+    name_classes,
     open_axes,
     plane_grid,
+    plane_names,
     plane_rows,
     with_names,
 )
@@ -56,6 +58,8 @@ class BoundaryDisplay:
         Indices of the support vectors among the rows.
     margins : bool, default=False
         Whether to draw the lines of score -1 and +1.
+    axis_names : (str, str)
+        Labels of the two axes.
 
     Attributes
     ----------
@@ -73,6 +77,7 @@ class BoundaryDisplay:
     lines: np.ndarray
     support: np.ndarray | None = None
     margins: bool = False
+    axis_names: tuple[str, str] = ("", "")
 
     @classmethod
     def from_estimator(
@@ -132,13 +137,15 @@ class BoundaryDisplay:
             support_vectors=support_vectors, n_points=n_points,
         ).plot(ax=ax)  # fmt: skip
 
-    def plot(self, *, ax: Any = None) -> BoundaryDisplay:
+    def plot(self, *, ax: Any = None, legend: bool = True) -> BoundaryDisplay:
         """Draw.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Where to draw; a new figure by default.
+        legend : bool, default=True
+            Whether to say which color is which class.
 
         Returns
         -------
@@ -160,7 +167,9 @@ class BoundaryDisplay:
             ax.plot(*line.T, color="#b3123f", lw=2.2, solid_capstyle="round")
         if self.anchors is not None:
             draw_anchors(ax, self.anchors)
-        fit_axes_to_plane(ax, self.across, self.up)
+        fit_axes_to_plane(ax, self.across, self.up, self.axis_names)
+        if legend:
+            name_classes(ax, self.classes)
         return self
 
     def _draw_contours(self, scores: np.ndarray) -> None:
@@ -200,6 +209,7 @@ def measure_boundary(
         across, up, regions.reshape(shape), None if scores is None else scores.reshape(shape),
         classes, rows=rows, codes=class_codes(classes, y), anchors=stars, lines=lines,
         support=model.support_ if support_vectors else None, margins=margins,
+        axis_names=plane_names(X),
     )  # fmt: skip
 
 

@@ -132,6 +132,22 @@ def draw_anchors(ax: Any, anchors: np.ndarray, **options: Any) -> None:
     ax.plot(*anchors.T, "*", **style)
 
 
-def fit_axes_to_plane(ax: Any, across: np.ndarray, up: np.ndarray) -> None:
-    """Show just the grid, without ticks."""
-    ax.set(xlim=(across[0], across[-1]), ylim=(up[0], up[-1]), xticks=[], yticks=[])
+def plane_names(X: Any) -> tuple[str, str]:
+    """Names of the two features: those of a table's columns, else their numbers."""
+    first, second = getattr(X, "columns", ("feature 0", "feature 1"))
+    return str(first), str(second)
+
+
+def fit_axes_to_plane(ax: Any, across: np.ndarray, up: np.ndarray, names: tuple[str, str]) -> None:
+    """Show just the grid, named, without ticks."""
+    ax.set(
+        xlim=(across[0], across[-1]), ylim=(up[0], up[-1]), xticks=[], yticks=[],
+        xlabel=names[0], ylabel=names[1],
+    )  # fmt: skip
+
+
+def name_classes(ax: Any, classes: np.ndarray) -> None:
+    """A legend of the colors of classes."""
+    for label, color in zip(classes, class_colors(len(classes)), strict=True):
+        ax.plot([], [], "o", color=color, ms=5, label=str(label))
+    ax.legend(frameon=True, framealpha=0.85, edgecolor="none", title="class")

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .drawing import INK, draw_anchors, fit_axes_to_plane, open_axes, plane_grid, plane_rows
+from .drawing import (
+    INK,
+    draw_anchors,
+    fit_axes_to_plane,
+    open_axes,
+    plane_grid,
+    plane_names,
+    plane_rows,
+)
 
 
 @dataclass(eq=False, repr=False)
@@ -25,6 +33,8 @@ class GateDisplay:
         All anchors, which are drawn.
     anchor : int
         The anchor whose weight is shown.
+    axis_names : (str, str)
+        Labels of the two axes.
 
     Attributes
     ----------
@@ -38,6 +48,7 @@ class GateDisplay:
     weights: np.ndarray
     anchors: np.ndarray
     anchor: int
+    axis_names: tuple[str, str] = ("", "")
 
     @classmethod
     def from_estimator(
@@ -85,7 +96,10 @@ class GateDisplay:
             anchor = int(np.argmin(((anchors - anchors.mean(axis=0)) ** 2).sum(axis=1)))
         across, up, points = plane_grid(anchors if X is None else plane_rows(X), n_points)
         weights = estimator.transform(points)[:, [anchor]].toarray()
-        return cls(across, up, weights.reshape(n_points, n_points), anchors, anchor).plot(ax=ax)
+        shape = (n_points, n_points)
+        return cls(
+            across, up, weights.reshape(shape), anchors, anchor, plane_names(X)
+        ).plot(ax=ax)  # fmt: skip
 
     def plot(self, *, ax: Any = None) -> GateDisplay:
         """Draw.
@@ -106,5 +120,5 @@ class GateDisplay:
         )
         draw_anchors(ax, self.anchors, ms=9, mew=0.6)
         draw_anchors(ax, self.anchors[[self.anchor]], color="white", ms=15, mec=INK)
-        fit_axes_to_plane(ax, self.across, self.up)
+        fit_axes_to_plane(ax, self.across, self.up, self.axis_names)
         return self

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .drawing import class_codes, draw_rows, fit_axes_to_plane, open_axes, plane_grid, plane_rows
+from .drawing import (
+    class_codes,
+    draw_rows,
+    fit_axes_to_plane,
+    open_axes,
+    plane_grid,
+    plane_names,
+    plane_rows,
+)
 
 N_SHADES = 9  # of matplotlib's Pastel1
 
@@ -31,6 +39,8 @@ class TreeRegionsDisplay:
         Rows that are drawn as points.
     codes : ndarray of shape (n_rows,) or None
         Classes of the rows, as indices.
+    axis_names : (str, str)
+        Labels of the two axes.
 
     Attributes
     ----------
@@ -44,6 +54,7 @@ class TreeRegionsDisplay:
     n_leaves: int
     rows: np.ndarray
     codes: np.ndarray | None = None
+    axis_names: tuple[str, str] = ("", "")
 
     @classmethod
     def from_estimator(
@@ -99,7 +110,7 @@ class TreeRegionsDisplay:
         shape = (n_points, n_points)
         return cls(
             across, up, tree.leaves(points).reshape(shape), scores.reshape(shape), 2**tree.depth,
-            rows, class_codes(classes, y),
+            rows, class_codes(classes, y), plane_names(X),
         ).plot(ax=ax)  # fmt: skip
 
     def plot(self, *, ax: Any = None) -> TreeRegionsDisplay:
@@ -126,6 +137,6 @@ class TreeRegionsDisplay:
         ax.contour(self.across, self.up, self.leaves, edges, colors="white", linewidths=1)
         ax.contour(self.across, self.up, self.scores, [0], colors="black", linewidths=1.8)
         draw_rows(ax, self.rows, self.codes, s=8, alpha=1)
-        fit_axes_to_plane(ax, self.across, self.up)
+        fit_axes_to_plane(ax, self.across, self.up, self.axis_names)
         ax.set_title(f"{self.n_leaves} leaves")
         return self
