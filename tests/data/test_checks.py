@@ -289,6 +289,13 @@ def test_wild_scales_are_warned_of(convert):
         warn_about_scales(convert(X))
 
 
+def test_ranges_that_cannot_be_divided():
+    """Their ratio is infinite, and overflows without a warning of its own."""
+    X = np.random.default_rng(0).normal(size=(40, 3)) * [1.0, 1e-310, 1e10]
+    with pytest.warns(UserWarning, match="differ by a factor of inf"):
+        warn_about_scales(X)
+
+
 @pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize(("load", "n"), [(load_wine, "11 of 13"), (load_breast_cancer, "2. of 30")])
 def test_measurements_in_their_units_are_warned_of(load, n, convert):

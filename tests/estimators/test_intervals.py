@@ -86,6 +86,8 @@ def test_clear_errors(model):
         fresh.calibrate(X, y).predict_interval(X, 1.0)
     with pytest.raises(ValueError, match="calibrate"):
         fresh.fit(X, y).predict_interval(X)
+    with pytest.raises(ValueError, match=r"y has the shape \(100, 2\); fit had 1 targets"):
+        fresh.calibrate(X, np.column_stack([y, y]))
     several = LocallyLinearSVR(
         10, C=0.1, loss="quantile", quantiles=[0.1, 0.9], random_state=0
     ).fit(X, y)

@@ -52,6 +52,9 @@ class IntervalMixin(BaseEstimator):
         data = check_valued_rows(self, X, y, multi_output=True, reset=False)
         if data.X.shape[0] < FEWEST_ROWS:
             raise ValueError(f"calibrate needs at least {FEWEST_ROWS} rows, not {data.X.shape[0]}.")
+        n_targets = self.target_scale_.n_targets
+        if data.labels.size != data.X.shape[0] * n_targets:
+            raise ValueError(f"y has the shape {data.labels.shape}; fit had {n_targets} targets.")
         rows = self._checked_rows(X)
         with Workers(self.n_jobs) as workers:
             scores = self.model_.scores(rows, workers).astype(np.float64)
