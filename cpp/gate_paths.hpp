@@ -23,8 +23,12 @@
 //
 // References are computed side by side, one in each lane. Averages are in double precision.
 // Contributions by quadrature, whose error is larger by far, are in single precision: a line from
-// each of eight references at a time.
+// each of eight references at a time. Where numbers are too large or too small for it, they are in
+// double precision.
 #pragma once
+
+#include <algorithm>
+#include <cmath>
 
 #include "path_lines.hpp"
 #include "path_sums.hpp"
@@ -61,13 +65,45 @@ void add_contributions(const GatePaths& paths, const PathOptions& options, const
   }
 }
 
+// Whether products of two numbers are in the range of single precision, as is a squared length.
+inline bool fit_in_single(const GatePaths& paths, const PathOptions& options,
+                          const PathFeatures& features) {
+  constexpr double large = 1e18, small = 1e-18;
+  const auto are_all = [](const double* numbers, Index n, auto&& is_good) {
+    return numbers == nullptr || std::all_of(numbers, numbers + n, is_good);
+  };
+  const auto are_not_large = [&](const double* numbers, Index n) {
+    return are_all(numbers, n, [](double number) { return std::fabs(number) < large; });
+  };
+  const Index n = paths.n_rows, m = paths.n_anchors, n_references = paths.n_references;
+  const Index n_scores = m * paths.n_columns, d = features.n_features;
+  const Index n_lengths = 6 * n * n_references;
+  const bool may_vanish = options.bias * options.bias < small;
+  const auto is_seen = [](double square) { return square == 0 || std::fabs(square) > small; };
+  return are_not_large(paths.row_logits, n * m) &&
+         are_not_large(paths.start_logits, m * n_references) &&
+         are_not_large(paths.row_scores, n * n_scores) &&
+         are_not_large(paths.start_scores, n_scores * n_references) &&
+         are_not_large(paths.linear, n * n_scores * n_references) &&
+         are_not_large(paths.squares, n_lengths) && are_not_large(features.rows, n * d) &&
+         are_not_large(features.row_inner, n * d) &&
+         are_not_large(features.starts, n_references * d) &&
+         are_not_large(features.start_inner, n_references * d) &&
+         are_not_large(features.anchors, m * d) &&
+         are_not_large(features.start_slopes,
+                       (features.is_curved ? n_references : 1) * n_scores * d) &&
+         (!features.is_curved || are_not_large(features.row_slopes, n * n_scores * d)) &&
+         (!may_vanish || are_all(paths.squares, n_lengths, is_seen));
+}
+
 }  // namespace detail
 
 // Adds contributions to out, (rows, columns, features).
 inline void path_contributions(const GatePaths& paths, const PathOptions& options,
                                const PathRule& coarse, const PathRule& fine,
                                const PathFeatures& features, double* out) {
-  const bool is_rough = paths.gates == nullptr && paths.n_anchors > 1;
+  const bool is_rough = paths.gates == nullptr && paths.n_anchors > 1 &&
+                        detail::fit_in_single(paths, options, features);
   const auto add = is_rough ? detail::add_contributions<float> : detail::add_contributions<double>;
   add(paths, options, coarse, fine, features, out);
 }

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import make_moons
 
+from hyperlocal import LocallyLinearSVC
 from hyperlocal.data.checks import LARGEST_WEIGHT
 from hyperlocal.papers import LocalCodingSVC
 from hyperlocal.preprocessing import LocalCoder
@@ -98,3 +99,21 @@ def test_codes_of_few_rows_tell_them_apart(n_rows):
     labels = rows[:, 0] > np.median(rows[:, 0])
     assert LocalCodingSVC(random_state=0).fit(rows, labels).score(rows, labels) > 0.8
     assert np.ptp(LocalCoder(random_state=0).fit_transform(rows).toarray(), axis=0).max() > 0
+
+
+@pytest.mark.parametrize("intercept_scaling", [0.0, 1.0])
+@pytest.mark.parametrize("factor", [1e-20, 1.0, 1e19, 1e60])
+def test_contributions_of_rows_of_any_size(factor, intercept_scaling):
+    """They are finite and add up to the scores, also where squares are beyond single precision."""
+    rows = factor * X
+    model = LocallyLinearSVC(
+        8, C=1.0, n_neighbors=8, scale=None, intercept_scaling=intercept_scaling, random_state=0
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the solver
+        explanations = model.fit(rows, y).explain(rows[:5])
+    for explanation in explanations:
+        assert np.isfinite(explanation.contributions).all()
+        if intercept_scaling:  # else ways past the origin bend sharply there
+            sizes = np.abs(explanation.scores) + np.abs(explanation.references)
+            assert (np.abs(explanation.remainders) <= 0.02 * sizes).all()
