@@ -15,7 +15,7 @@ from hyperlocal.selection.trials import (
     row_criteria,
     sample,
 )
-from hyperlocal.solvers import dual
+from hyperlocal.solvers import coordinates, dual
 from hyperlocal.solvers.training import Training
 
 
@@ -31,7 +31,7 @@ def labelled(n_rows=120, n_features=12, n_classes=3, dtype=np.float64):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_path_scores_as_its_model_does(n_classes, feature_map, dtype, workers, monkeypatch):
     """Held-out scores, as coordinates of wide rows give them or not, are those of its model."""
-    monkeypatch.setattr(fold_rows, "MISSED", 1e-7)
+    monkeypatch.setattr(coordinates, "MISSED", 1e-7)
     data = labelled(n_classes=n_classes, dtype=dtype)
     settings = ChainSettings(8, feature_map=feature_map, global_intercept=True)
     folds = held_out_rows(data, np.random.default_rng(0))
@@ -50,8 +50,10 @@ def test_coordinates_of_many_rows_come_from_a_part(n_classes, workers, monkeypat
     settings = ChainSettings(8, feature_map="quadratic")
     solver = PathSolver(Training(1.0, "squared_hinge"), by_newton=True)
     held = np.arange(400) < 80
+    monkeypatch.setattr(coordinates, "MOST_NUMBERS", 300**2)
     monkeypatch.setattr(fold_rows, "MOST_NUMBERS", 300**2)
     for n_pivots, is_lifted in ((300, False), (5, True)):
+        monkeypatch.setattr(coordinates, "MOST_PIVOTS", n_pivots)
         monkeypatch.setattr(fold_rows, "MOST_PIVOTS", n_pivots)
         (path,) = paths_of(settings, solver, data, [held], 0, workers)
         path.advance(1.0)

@@ -23,6 +23,7 @@ from ..model.local_model import LocalModel
 from ..model.problem import Problem
 from ..runtime.progress import EpochMonitor, Monitor, with_callbacks
 from ..runtime.threads import Workers
+from ..solvers.coordinates import start_in_coordinates
 from ..solvers.result import SolverResult
 from ..solvers.sgd import SgdState
 from ..solvers.training import SOLVERS, Training
@@ -133,7 +134,8 @@ class ChainFitting(BaseEstimator):
         training = call.training
         problem = training.problem(chain, call.data, call.workers)
         if last is None:
-            return chain, training.solve(problem, call.rng, call.monitor)
+            alpha = start_in_coordinates(chain, call.data, problem, training, call.rng)
+            return chain, training.solve(problem, call.rng, call.monitor, alpha=alpha)
         weights = self._task.start_weights(self, problem)
         alpha = last.alpha_for(problem)
         return chain, training.solve(problem, call.rng, call.monitor, alpha=alpha, weights=weights)

@@ -45,7 +45,7 @@ FACTOR_FOR_LOG_LOSS = 10.0
 # Where rows are too few to hold some out.
 DEFAULT_COST = 1.0
 # Of large data a sample is used.
-MOST_ROWS = 20_000
+MOST_ROWS = 10_000
 # Rows by which is told whether a feature has more than two values.
 ROWS_FOR_VALUES = 1_000
 # Candidates whose C are tried by decades, if they are the first: one model takes little time.

@@ -1,9 +1,8 @@
 """How the rows of a fold are stored, for solutions of moderate accuracy for one C after the other.
 
-Where lifted rows are wider than they are many, or nearly, they are written as coordinates in a
-basis of what they span: their products have few large eigenvalues, so that a factorization with
-pivots soon leaves nearly nothing, and visits become short. Of many rows, a random part gives the
-pivots. If losses are squares, one system of the products of all rows has the solution.
+Wide rows are stored as coordinates in a basis of what they nearly span
+(:mod:`~hyperlocal.solvers.coordinates`), which makes visits short. If losses are squares and rows
+few, one system of the products of all rows has the solution.
 """
 
 from __future__ import annotations
@@ -14,16 +13,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.linalg import get_lapack_funcs, solve_triangular
+from scipy.linalg import get_lapack_funcs
 
-from ..data.rows import core_rows, take_rows
-from ..gates.gate import ConstantGate
+from ..data.rows import take_rows
 from ..model.lifting import LiftedRows
 from ..model.local_model import LocalModel
 from ..model.residuals import RegressionLoss
 from ..runtime.threads import Workers
 from ..solvers import dual
-from ..solvers.newton_rows import MOST_NUMBERS, factor_with_pivots, raised
+from ..solvers.coordinates import MOST_PIVOTS, as_lifted, coordinates
+from ..solvers.newton_rows import MOST_NUMBERS, raised
 from ..solvers.training import Training
 
 if TYPE_CHECKING:
@@ -39,13 +38,8 @@ LARGEST_GAP = 0.1
 SQUARE_PER_NUMBER = 3_000
 # Up to such costs, single precision is enough for it.
 MOST_COST_IN_SINGLE = 1e3
-# What coordinates may miss of the longest row's square: of any row, and of all in the mean if some
-# rows gave no pivots.
-MISSED, MISSED_IN_THE_MEAN = 2e-3, 0.05
 # How many coordinates there are, about, for each row: .2 on covtype, .4 on letter.
 COORDINATES_PER_ROW = 1 / 3
-# Rows that may give pivots, where all pairs of rows would be too many.
-MOST_PIVOTS = 1_000
 
 
 @dataclass(frozen=True)
@@ -144,9 +138,7 @@ def rows_of_folds(
     def lift(rows: np.ndarray) -> LiftedRows:
         if found is None:
             return chain.lift(take_rows(X, rows), workers, codes.take(rows))
-        own = found[rows]
-        constant = ConstantGate().encode(own, workers)
-        return LiftedRows(core_rows(own), constant, 1, 0.0, False, workers)
+        return as_lifted(found[rows], workers)
 
     return [LiftedFold(lift(train), lift(test)) for train, test in parts]
 
@@ -166,16 +158,3 @@ def _is_wide(chain: LocalModel, n_rows: int) -> bool:
     has_all = n_rows**2 < MOST_NUMBERS
     n_coordinates = COORDINATES_PER_ROW * n_rows if has_all else MOST_PIVOTS
     return chain.gate.n_neighbors * width > n_coordinates
-
-
-def coordinates(chain: LocalModel, X: Any, lifted: LiftedRows) -> np.ndarray | None:
-    """Lifted rows in a basis of what most of them span, nearly; None if a part spans too little."""
-    n_rows = lifted.n_rows
-    if n_rows**2 < MOST_NUMBERS:
-        return factor_with_pivots(chain.products(X, lifted, np.arange(n_rows)), MISSED)[0]
-    some = np.random.default_rng(n_rows).choice(n_rows, MOST_PIVOTS, replace=False)
-    products = chain.products(X, lifted, some)
-    factor, pivots = factor_with_pivots(products[some], MISSED)
-    found = solve_triangular(factor[pivots], products[:, pivots].T, lower=True, check_finite=False)
-    missed = 1 - np.einsum("ij,ij->", found, found) / lifted.squared_norms().sum()
-    return np.ascontiguousarray(found.T) if missed <= MISSED_IN_THE_MEAN else None

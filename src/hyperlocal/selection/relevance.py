@@ -45,7 +45,7 @@ POWER = 0.25
 POWERS_OF_VALUES = (POWER, 2 * POWER)
 MOST_ROUNDS = 4
 # Of more rows a sample is used: scales are few numbers.
-MOST_ROWS = 5_000
+MOST_ROWS = 4_000
 # Scales must be better than none by more than the standard error of the difference.
 STANDARD_ERRORS_TO_GAIN = 1.0
 # Fewer rows held out than a choice of models needs: rounds take long.
