@@ -44,8 +44,9 @@ DECADE, HALF_A_DECADE = 10.0, 3.0
 FACTOR_FOR_LOG_LOSS = 10.0
 # Where rows are too few to hold some out.
 DEFAULT_COST = 1.0
-# Of large data a sample is used.
-MOST_ROWS = 10_000
+# Of large data a sample is used; half as many rows chose simpler models of covtype (25 % error
+# instead of 19) and ijcnn1 (1.8 instead of 1.35).
+MOST_ROWS = 20_000
 # Rows by which is told whether a feature has more than two values.
 ROWS_FOR_VALUES = 1_000
 # Candidates whose C are tried by decades, if they are the first: one model takes little time.
