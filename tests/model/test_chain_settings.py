@@ -38,19 +38,22 @@ def test_settings_are_checked():
 
 
 @pytest.mark.parametrize(
-    ("settings", "is_linear", "has_gradients"),
+    ("settings", "is_linear", "has_gradients", "has_contributions"),
     [
-        (ChainSettings(1, feature_map=None), True, True),
-        (ChainSettings(2, feature_map=None), False, True),
-        (ChainSettings("levels"), False, True),
-        (ChainSettings(feature_map="nystroem"), False, False),
+        (ChainSettings(1, feature_map=None), True, True, True),
+        (ChainSettings(2, feature_map=None), False, True, True),
+        (ChainSettings("levels"), False, True, True),
+        (ChainSettings(feature_map="piecewise"), False, False, True),
+        (ChainSettings(feature_map="nystroem"), False, False, False),
+        (ChainSettings(code_on=InputMap(np.ones(2))), False, False, False),
     ],
     ids=str,
 )
-def test_what_settings_are(settings, is_linear, has_gradients):
-    """One model of the row is linear; gradients are stated by maps that have them."""
+def test_what_settings_are(settings, is_linear, has_gradients, has_contributions):
+    """One model of the row is linear; gradients and contributions are stated by some maps."""
     assert (settings.is_linear, settings.has_gradients) == (is_linear, has_gradients)
-    assert not settings.may_use_labels
+    assert settings.has_contributions == has_contributions
+    assert not settings.may_use_labels or not isinstance(settings.code_on, str)
 
 
 def test_given_anchors_are_in_the_features_as_given(workers):

@@ -84,9 +84,17 @@ class ChainSettings:
     @property
     def has_gradients(self) -> bool:
         """Whether gradients of scores are known, the gate included."""
-        if not isinstance(self.feature_map, str | type(None)) or not isinstance(self.code_on, str):
-            return False
-        return self.feature_map in (None, "auto", "identity", "quadratic")
+        return self._is_named(None, "auto", "identity", "quadratic")
+
+    @property
+    def has_contributions(self) -> bool:
+        """Whether contributions to scores are those of the input's features."""
+        return self.has_gradients or self._is_named("piecewise", "piecewise_quadratic")
+
+    def _is_named(self, *feature_maps: str | None) -> bool:
+        """Whether the map has one of these names, and there is no transformer."""
+        is_map_named = isinstance(self.feature_map, str | type(None))
+        return is_map_named and isinstance(self.code_on, str) and self.feature_map in feature_maps
 
     @property
     def may_use_labels(self) -> bool:
