@@ -268,8 +268,10 @@ def rounded(row: Row, digits: int = 4) -> Row:
     }
 
 
-def light_gbm(seed: int, n_jobs: int = 1, **options: Any) -> Any:
-    """LightGBM's classifier; tests import the scripts without it."""
-    from lightgbm import LGBMClassifier
+def light_gbm(seed: int, n_jobs: int = 1, regression: bool = False, **options: Any) -> Any:
+    """LightGBM's classifier or regression; tests import the scripts without it."""
+    from lightgbm import LGBMClassifier, LGBMRegressor
 
-    return LGBMClassifier(random_state=seed, n_jobs=n_jobs, verbose=-1, **options)
+    return (LGBMRegressor if regression else LGBMClassifier)(
+        random_state=seed, n_jobs=n_jobs, verbose=-1, **options
+    )

@@ -5,6 +5,7 @@ TreeSHAP on LightGBM, coefficients of LogisticRegression, KernelExplainer on the
 
 - ``noise``: families of rows with known effects; the share of ``|contribution|`` on features that
   have none, and the rank correlation of mean ``|contribution|`` with the true effects.
+- ``others``: the same of families that no rule was chosen on, also of few rows and of values.
 - ``example``: one of these families, feature by feature: the former and the present definition,
   SHAP's values and the permutation importance of the same models.
 - ``tables``: rank correlation of mean ``|contribution|`` with the permutation importance of the
@@ -25,6 +26,7 @@ import time
 import warnings
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +37,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from hyperlocal import LocallyLinearSVC, explain
+from hyperlocal import LocallyLinearSVC, LocallyLinearSVR, explain
 from hyperlocal.preprocessing import TableEncoder
 
 from .common import (
@@ -64,6 +66,9 @@ from .parts.attributions import (
     tree_shap,
     weights_times_values,
 )
+from .parts.noise import noise_of, noise_share
+from .parts.other_families import FAMILIES as OTHER_FAMILIES
+from .parts.other_families import make_other
 
 FAMILIES = ("linear", "squared", "product", "local")
 TABLES = {"credit": "Status", "telco_churn": "churn", "caravan": "Purchase"}
@@ -91,22 +96,21 @@ MODELS: dict[str, tuple[Callable[[int], Any], Callable[..., np.ndarray]]] = {
     "LightGBM, TreeSHAP": (light_gbm, tree_shap),
     "LogisticRegression, coefficients": (lambda seed: LogisticRegression(), coefficients),
 }
+OTHERS = {
+    name: MODELS[name]
+    for name in ("LocallyLinearSVC", "LocallyLinearSVC(relevance=None)", "LightGBM, TreeSHAP")
+}
+REGRESSIONS: dict[str, tuple[Callable[[int], Any], Callable[..., np.ndarray]]] = {
+    "LocallyLinearSVR": (lambda seed: LocallyLinearSVR(random_state=seed), exact),
+    "LocallyLinearSVR(relevance=None)": (
+        lambda seed: LocallyLinearSVR(relevance=None, random_state=seed),
+        exact,
+    ),
+    "LightGBM, TreeSHAP": (partial(light_gbm, regression=True), tree_shap),
+}
 
 
 # ---- measures ------------------------------------------------------------------------------------
-
-
-def noise_share(contributions: np.ndarray, truth: np.ndarray) -> float:
-    """The share of all ``|contribution|`` on features without effect."""
-    sizes = np.abs(contributions).mean(axis=0)
-    return float(sizes[truth == 0].sum() / sizes.sum())
-
-
-def rank_correlation(sizes: np.ndarray, truth: np.ndarray) -> float:
-    """Spearman's, over the largest that any order can have: equal effects are ties."""
-    ideal = np.lexsort((sizes, truth)).argsort()
-    largest = spearmanr(ideal, truth).statistic
-    return min(1.0, float(spearmanr(sizes, truth).statistic / largest))  # sizes may be ties too
 
 
 def measure_noise(seeds: list[int]) -> list[Row]:
@@ -114,24 +118,26 @@ def measure_noise(seeds: list[int]) -> list[Row]:
     rows: list[Row] = []
     cases = [(name, rare) for name in FAMILIES for rare in (False, True)] + [("example", True)]
     for name, rare in cases:
-        for method, (make, contributions_of) in MODELS.items():
-            shares, ranks, scores = [], [], []
-            for seed in seeds:
-                data = make_example(seed) if name == "example" else make_family(name, rare, seed)
-                X, y, truth = data
-                train, test = slice(0, len(X) - N_TEST), slice(len(X) - N_TEST, None)
-                model = make(seed).fit(X[train], y[train])
-                found = contributions_of(model, X[test])
-                shares.append(noise_share(found, truth))
-                ranks.append(rank_correlation(np.abs(found).mean(axis=0), truth))
-                scores.append(model.score(X[test], y[test]))
+        make_rows = make_example if name == "example" else partial(make_family, name, rare)
+        for method, model in MODELS.items():
+            found = noise_of(*model, ((seed, make_rows(seed)) for seed in seeds))
+            positive = "3.6 %" if rare else "50 %"
             rows.append(
-                {
-                    "measure": "noise", "rows": name, "positive": "3.6 %" if rare else "50 %",
-                    "method": method, "noise share": np.mean(shares),
-                    "rank correlation": np.mean(ranks), "accuracy": np.mean(scores),
-                }
-            )  # fmt: skip
+                {"measure": "noise", "rows": name, "positive": positive, "method": method} | found
+            )
+            print(rows[-1], flush=True)
+    return rows
+
+
+def measure_others(seeds: list[int]) -> list[Row]:
+    """The same of families that no rule was chosen on."""
+    rows: list[Row] = []
+    kinds = [("50 %", 4_000), ("3 %", 4_000), ("50 %", 600), ("value", 2_000)]
+    for name, (kind, n_train) in product(OTHER_FAMILIES, kinds):
+        for method, model in (REGRESSIONS if kind == "value" else OTHERS).items():
+            families = ((seed, make_other(name, kind, n_train, seed)) for seed in seeds)
+            row = {"measure": "others", "rows": name, "kind": kind, "n": n_train, "method": method}
+            rows.append(row | noise_of(*model, families))
             print(rows[-1], flush=True)
     return rows
 
@@ -220,29 +226,31 @@ def measure_definitions(seed: int) -> list[Row]:
     return rows
 
 
-def measure_tables(seed: int, most_rows: int) -> list[Row]:
+def measure_tables(seeds: list[int], most_rows: int) -> list[Row]:
     """Ranks by contributions and by permutation importance, on tables."""
     rows: list[Row] = []
-    for name in TABLES:
-        table, y = _table(name, most_rows, seed)
-        half = len(table) // 2
-        encoder = TableEncoder().fit(table[:half], y[:half])
-        Z = encoder.transform(table)
-        for method in ("LocallyLinearSVC", "LightGBM, TreeSHAP"):
-            make, contributions_of = MODELS[method]
+    for name, method in product(TABLES, ("LocallyLinearSVC", "LightGBM, TreeSHAP")):
+        make, contributions_of = MODELS[method]
+        ranks, scores = [], []
+        for seed in seeds:
+            table, y = _table(name, most_rows, seed)
+            half = len(table) // 2
+            Z = TableEncoder().fit(table[:half], y[:half]).transform(table)
             model = make(seed).fit(Z[:half], y[:half])
             found = contributions_of(model, Z[half : half + 500])
             importance = permutation_importance(
                 model, Z[half:], y[half:], scoring="roc_auc", n_repeats=5, random_state=seed
             ).importances_mean
-            rows.append(
-                {
-                    "measure": "tables", "rows": name, "method": method,
-                    "rank correlation": spearmanr(np.abs(found).mean(axis=0), importance).statistic,
-                    "accuracy": model.score(Z[half:], y[half:]),
-                }
-            )  # fmt: skip
-            print(rows[-1], flush=True)
+            ranks.append(spearmanr(np.abs(found).mean(axis=0), importance).statistic)
+            scores.append(model.score(Z[half:], y[half:]))
+        rows.append(
+            {
+                "measure": "tables", "rows": name, "method": method,
+                "rank correlation": np.mean(ranks), "lowest": min(ranks), "highest": max(ranks),
+                "accuracy": np.mean(scores),
+            }
+        )  # fmt: skip
+        print(rows[-1], flush=True)
     return rows
 
 
@@ -361,15 +369,18 @@ def _processor_seconds(run: Callable[[], Any], repeats: int) -> float:
 def main() -> None:
     """Measure and track, one result per measure."""
     parser = argument_parser(__doc__, repeats=5)
-    measures = ("definitions", "noise", "example", "tables", "deletion", "speed")
+    measures = ("definitions", "noise", "others", "example", "tables", "deletion", "speed")
     parser.add_argument("measures", nargs="*", default=measures, help=", ".join(measures))
     arguments = parser.parse_args()
     quick, seed = arguments.quick, arguments.seed
     runs: dict[str, Callable[[], list[Row]]] = {
         "definitions": lambda: measure_definitions(seed),
         "noise": lambda: measure_noise([seed] if quick else [seed, seed + 1, seed + 2]),
+        "others": lambda: measure_others([100] if quick else [100, 101, 102]),
         "example": lambda: measure_example([seed] if quick else [seed, seed + 1, seed + 2]),
-        "tables": lambda: measure_tables(seed, 1_000 if quick else 6_000),
+        "tables": lambda: measure_tables(
+            [seed] if quick else [seed, seed + 1, seed + 2], 1_000 if quick else 6_000
+        ),
         "deletion": lambda: measure_deletion(seed, 3 if quick else 20),
         "speed": lambda: measure_speed(seed, arguments.repeats),
     }
