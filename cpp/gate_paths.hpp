@@ -39,6 +39,7 @@ namespace hyperlocal {
 inline void path_moments(const GatePaths& paths, const PathOptions& options, const PathRule& coarse,
                          const PathRule& fine, double* out) {
   detail::LinesToRow<double> lines(paths, options);
+  if (fine.size > 0) lines.find_ends();
   for (Index begin = 0; begin < paths.n_references; begin += lines.lanes) {
     lines.start(begin);
     for (Index row = 0; row < paths.n_rows; ++row) {
@@ -54,6 +55,7 @@ template <class Real>
 void add_contributions(const GatePaths& paths, const PathOptions& options, const PathRule& coarse,
                        const PathRule& fine, const PathFeatures& features, double* out) {
   LinesToRow<Real> lines(paths, options);
+  if (fine.size > 0) lines.find_ends();
   PathSums<Real, LinesToRow<Real>::lanes> sums(features, paths.squares != nullptr);
   for (Index begin = 0; begin < paths.n_references; begin += lines.lanes) {
     lines.start(begin);

@@ -41,7 +41,8 @@ class LinesToRow {
         total_(n_columns_),
         slope_(n_columns_),
         sums_(paths.width()),
-        first_(paths.width()) {}
+        first_(paths.width()),
+        before_(n_columns_) {}
 
   // The references from `begin` on; lanes without one repeat the last.
   void start(Index begin) {
@@ -49,6 +50,31 @@ class LinesToRow {
     for (int r = 0; r < lanes; ++r) source_[r] = std::min(begin + r, paths_.n_references - 1);
     gather(paths_.start_logits, m_, start_logits_.data());
     gather(paths_.start_scores, m_ * n_columns_, start_scores_.data());
+    if (ends_.empty()) return;
+    prepare(0);
+    before_ = totals_at(0);
+  }
+
+  // Finds f_c of all rows, where lines from any reference end; to be called before `start`. Rows
+  // are in the lanes, as if lines began there.
+  void find_ends() {
+    ends_.resize(paths_.n_rows * n_columns_);
+    const Index n = m_ * n_columns_, n_squares = 6 * paths_.n_references;
+    std::fill(change_.begin(), change_.end(), Lane::zero());
+    std::fill(linear_.begin(), linear_.end(), Lane::zero());
+    std::fill(curved_.begin(), curved_.end(), Lane::zero());
+    for (Index begin = 0; begin < paths_.n_rows; begin += lanes) {
+      for (int r = 0; r < lanes; ++r) source_[r] = std::min(begin + r, paths_.n_rows - 1);
+      gather(paths_.row_logits, m_, start_logits_.data(), 1, m_);
+      gather(paths_.row_scores, n, start_scores_.data(), 1, n);
+      if (paths_.squares != nullptr)
+        for (int part = 0; part < 6; ++part)
+          gather(paths_.squares + (part < 3 ? 2 : 5) * paths_.n_references, 1, squares_ + part, 0,
+                 n_squares);
+      const std::vector<Lane> totals = totals_at(0);
+      for (Index c = 0; c < n_columns_; ++c)
+        for (int r = 0; r < lanes; ++r) ends_[source_[r] * n_columns_ + c] = totals[c].value[r];
+    }
   }
 
   // Averages of all lines to a row.
@@ -56,7 +82,7 @@ class LinesToRow {
     prepare(row);
     integrate(row, coarse);
     bool is_rough[lanes] = {};
-    if (fine.size == 0 || !find_rough(is_rough)) return;
+    if (fine.size == 0 || !find_rough(row, is_rough)) return;
     first_.swap(sums_);
     integrate(row, fine);
     for (std::size_t v = 0; v < sums_.size(); ++v)
@@ -91,22 +117,29 @@ class LinesToRow {
     return Lane::load(numbers);
   }
 
-  void gather(const double* from, Index n, Lane* to) const {
-    const bool are_together = source_[lanes - 1] == source_[0] + lanes - 1;
-    for (Index i = 0; i < n; ++i, from += paths_.n_references) {
+  // Of n numbers that are `step` apart, those of the lanes' sources, which are `apart` from each
+  // other.
+  void gather(const double* from, Index n, Lane* to, Index step, Index apart) const {
+    const bool are_together = apart == 1 && source_[lanes - 1] == source_[0] + lanes - 1;
+    for (Index i = 0; i < n; ++i, from += step) {
       Real numbers[lanes];
       if (are_together)
         for (int r = 0; r < lanes; ++r) numbers[r] = static_cast<Real>(from[source_[0] + r]);
       else
-        for (int r = 0; r < lanes; ++r) numbers[r] = static_cast<Real>(from[source_[r]]);
+        for (int r = 0; r < lanes; ++r) numbers[r] = static_cast<Real>(from[source_[r] * apart]);
       to[i] = Lane::load(numbers);
     }
+  }
+
+  void gather(const double* from, Index n, Lane* to) const {
+    gather(from, n, to, paths_.n_references, 1);
   }
 
   // The changes of logits and scores from the references to the row.
   void prepare(Index row) {
     const double* logits = paths_.row_logits + row * m_;
-    for (Index j = 0; j < m_; ++j) change_[j] = all(static_cast<Real>(logits[j])) - start_logits_[j];
+    for (Index j = 0; j < m_; ++j)
+      change_[j] = all(static_cast<Real>(logits[j])) - start_logits_[j];
     const Index n = m_ * n_columns_;
     const double* scores = paths_.row_scores + row * n;
     for (Index i = 0; i < n; ++i) linear_[i] = all(static_cast<Real>(scores[i])) - start_scores_[i];
@@ -303,19 +336,17 @@ class LinesToRow {
   }
 
   // Which lines, along which the active anchors stay the same, need more nodes.
-  bool find_rough(bool* is_rough) {
-    bool stays[lanes], any = false;
-    for (int r = 0; r < lanes; ++r) any |= stays[r] = !jumps_[r];
-    if (!any) return false;
-    const std::vector<Lane> found = slope_, before = totals_at(0.0), after = totals_at(1.0);
-    any = false;
-    for (Index c = 0; c < n_columns_; ++c)
+  bool find_rough(Index row, bool* is_rough) const {
+    bool any = false;
+    for (Index c = 0; c < n_columns_; ++c) {
+      const Real other = ends_[row * n_columns_ + c];
       for (int r = 0; r < lanes; ++r) {
-        const double one = before[c].value[r], other = after[c].value[r];
-        const double error = std::fabs(other - one - found[c].value[r]);
-        is_rough[r] |= stays[r] && error > options_.tolerance * (std::fabs(one) + std::fabs(other));
+        const Real one = before_[c].value[r], error = std::fabs(other - one - slope_[c].value[r]);
+        const Real size = std::fabs(one) + std::fabs(other);
+        is_rough[r] |= !jumps_[r] && error > static_cast<Real>(options_.tolerance) * size;
         any |= is_rough[r];
       }
+    }
     return any;
   }
 
@@ -337,7 +368,9 @@ class LinesToRow {
   std::vector<Lane> kept_;
   std::vector<Index> active_;
   std::vector<Lane> start_logits_, change_, logits_, gate_;
-  std::vector<Lane> start_scores_, linear_, curved_, scores_, total_, slope_, sums_, first_;
+  std::vector<Lane> start_scores_, linear_, curved_, scores_, total_, slope_, sums_, first_,
+      before_;
+  std::vector<Real> ends_;
   Lane squares_[6], scale_, shrinkage_[2], away_[2], per_gate_, signature_;
 };
 

@@ -9,6 +9,7 @@ namespace hyperlocal::bindings {
 void bind_options(nanobind::module_& m);
 // In double precision alone.
 void bind_gate_paths(nanobind::module_& m);
+void bind_tree_paths(nanobind::module_& m);
 
 template <class T>
 void bind_rows(nanobind::module_& m);

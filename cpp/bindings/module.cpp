@@ -40,6 +40,7 @@ NB_MODULE(HYPERLOCAL_MODULE, m) {
   m.def("cpu_supports_x86_64_v3", &cpu_supports_x86_64_v3);
   bind_options(m);
   bind_gate_paths(m);
+  bind_tree_paths(m);
   bind_kernels<float>(m);
   bind_kernels<double>(m);
 }

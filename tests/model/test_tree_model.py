@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hyperlocal.model.background import Background
 from hyperlocal.model.tree_model import TreeModel
 from hyperlocal.runtime.threads import Workers
 from reference.problems import every_storage, make_rows
@@ -85,3 +86,65 @@ def test_values_are_checked_while_scoring():
     X[38, 1] = np.inf
     with Workers(1) as workers, pytest.raises(ValueError, match="infinity"):
         make_model().scores(X, workers, rows_per_block=7)
+
+
+def gradients(model, points):
+    """``Σ tanh(θ'·x) w + (1 − tanh²(θ'·x)) (w·x) θ'`` along the paths."""
+    with_constant = np.column_stack([points, np.ones(len(points))])
+    parts = []
+    for tree in model.trees:
+        own = np.zeros((len(points), tree.weights.shape[1], points.shape[1]))
+        for nodes in tree.paths(points).T:
+            gates, weights = tree.gates[nodes], tree.weights[nodes]
+            tanh = np.tanh(np.einsum("nv,nv->n", gates, with_constant))[:, None, None]
+            scores = np.einsum("ncv,nv->nc", weights, with_constant)[..., None]
+            own += tanh * weights[..., :-1] + (1 - tanh**2) * scores * gates[:, None, :-1]
+        parts.append(own)
+    return np.concatenate(parts, axis=1)
+
+
+@pytest.mark.parametrize(("n_trees", "per_tree"), SHAPES)
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e3])
+def test_averages_along_lines_are_integrals(n_trees, per_tree, size):
+    """Closed forms are the integrals of gradients, also where gates are flat, or nearly steps."""
+    model = make_model(2, n_trees, per_tree)
+    model.nodes[..., 1, :] *= size
+    rng = np.random.default_rng(0)
+    X, starts = rng.normal(size=(3, 5)), rng.normal(size=(10, 5))
+    starts[0] = X[0]
+    n_steps = 40_000
+    times = (np.arange(n_steps) + 0.5) / n_steps
+    with Workers(1) as workers:
+        found = list(model.path_weights(X, starts, workers))
+    assert len(found) == len(starts)
+    for start, weights in zip(starts, found, strict=True):
+        for row, own in zip(X, weights, strict=True):
+            line = start + times[:, None] * (row - start)
+            expected = gradients(model, line).mean(axis=0)
+            scale = np.abs(gradients(model, line)).max()
+            np.testing.assert_allclose(own, expected, rtol=0, atol=1e-4 * scale)
+
+
+@every_storage
+def test_contributions_are_differences_times_averages(dtype, storage):
+    """For several references of different weights; the sum is the score's change where no path
+    changes."""
+    X, model = make_rows(dtype, storage), make_model(2, 3, 1, dtype)
+    rows = written_out(X)
+    shares = np.arange(1.0, 12) / np.arange(1.0, 12).sum()
+    starts = rows[:11]
+    with Workers(1) as workers:
+        found = model.contributions(X, Background(starts, shares), workers)
+        weights = model.path_weights(X, starts, workers)
+        expected = sum(
+            share * (rows - start)[:, None] * own
+            for share, start, own in zip(shares, starts, weights, strict=True)
+        )
+        [own] = model.path_weights(X, starts[:1], workers)
+        change = model.scores(X, workers) - model.scores(X[:1], workers)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    leaves = np.array([tree.leaves(rows) for tree in model.trees])
+    stays = (leaves == leaves[:, :1]).all(axis=0)
+    assert stays.sum() > 1
+    sums = np.einsum("ncf,nf->nc", own, rows - starts[0])
+    np.testing.assert_allclose(sums[stays], change[stays], **CLOSE[dtype])

@@ -41,10 +41,18 @@ from reference.core_objects import (
     some_cached_svms,
     train,
     tree,
+    tree_averages,
+    tree_contributions,
     zeros,
 )
 
 # The lines from five references, of curved scores and normalized rows.
+TREE_LINES = {  # of depth 2, and lines from five references
+    "nodes": zeros(7, 2 + C, 8),
+    "depth": 2,
+    "references": zeros(5, 8),
+    "products": zeros(5, 7, 2 + C),
+}
 PATHS = {
     "row_logits": zeros(N, M), "start_logits": zeros(M, 5), "row_scores": zeros(N, M, C),
     "start_scores": zeros(M, C, 5), "linear": zeros(N, M, C, 5), "squares": zeros(N, 6, 5),
@@ -276,6 +284,13 @@ CALLS |= {
         rows=zeros(2, N, D), starts=zeros(2, 5, D), row_slopes=zeros(N, M, C, D),
         start_slopes=zeros(5, M, C, D), anchors=zeros(M, D), factors=zeros(2, D), shares=np.ones(5),
         n_paired=1, out=zeros(N, C, D),
+    ),
+    "tree averages": Call(
+        lambda: tree_averages, **TREE_LINES, rows=zeros(N, 8), out=zeros(5, N, C, 8),
+    ),
+    "tree contributions": Call(
+        lambda: tree_contributions, **TREE_LINES, rows=zeros(N, 8), shares=np.ones(5),
+        out=zeros(N, C, 8),
     ),
     "latent epoch": Call(
         lambda: latent_epoch, rows=rows, target=ints(N), costs=np.ones(N),

@@ -221,3 +221,13 @@ def path_contributions(paths, coarse, fine, out, **features):
     return _core.gate_paths(**paths, gates=zeros(0, 0, 0, 0)).contributions(
         options, coarse, fine, made, out
     )
+
+
+def tree_averages(rows, out, **parts):
+    """Averages along lines through a tree."""
+    return _core.tree_lines(**parts).averages(rows, out)
+
+
+def tree_contributions(rows, shares, out, **parts):
+    """Contributions along lines through a tree."""
+    return _core.tree_lines(**parts).contributions(rows, shares, out)

@@ -17,9 +17,9 @@ from ..maps.base import FeatureMap
 from ..maps.linear import InputMap
 from ..maps.plain import Step
 from ..runtime.threads import Workers, row_blocks
+from .background import Background
 from .explanation import LocalRows
 from .local_model import NUMBERS_PER_EXPLANATION_BLOCK
-from .paths import averaged_gradients
 
 ROWS_PER_PREDICTION_BLOCK = 4_096
 
@@ -154,23 +154,33 @@ class TreeModel:
 
         What a change of the path through a tree adds stays in the remainder.
         """
-        rows = X.toarray() if sp.issparse(X) else X
-        return averaged_gradients(self._gradients, rows, references)
+        rows, starts = self._padded(X), self._padded(references)
+        shape = (len(starts), len(rows), self._columns_per_tree, rows.shape[1])
+        parts = [np.empty(shape) for _ in self.nodes]
+        for lines, out in zip(self._lines(starts), parts, strict=True):
+            lines.averages(rows, out)
+        yield from np.concatenate(parts, axis=2)[..., : self.n_features_in]
 
-    def _gradients(self, points: np.ndarray) -> np.ndarray:
-        """``Σ tanh(θ'·x) w + (1 − tanh²(θ'·x)) (w·x) θ'`` over the nodes on the paths."""
-        points = points.astype(self.dtype, copy=False)
-        weights, extended = self.weights, np.hstack([points, np.ones_like(points[:, :1])])
-        out = np.zeros((len(points), self.n_columns, self.n_features_in), self.dtype)
-        for tree, columns, nodes in zip(self.trees, self._tree_columns(), self.nodes, strict=True):
-            for active, gate in zip(
-                *(part.T for part in encode(points, nodes, self.depth)), strict=True
-            ):
-                own = weights[active, columns]
-                slope = (1 - gate * gate)[:, None] * np.einsum("ncv,nv->nc", own, extended)
-                out[:, columns] += gate[:, None, None] * own[..., :-1]
-                out[:, columns] += slope[..., None] * tree.gates[active, None, :-1]
-        return out
+    def contributions(self, X: Any, background: Background, workers: Workers) -> np.ndarray:
+        """Differences times :meth:`path_weights`, averaged over the references in one pass."""
+        rows, starts = self._padded(X), self._padded(background.rows)
+        parts = [np.zeros((len(rows), self._columns_per_tree, rows.shape[1])) for _ in self.nodes]
+        for lines, out in zip(self._lines(starts), parts, strict=True):
+            lines.contributions(rows, background.weights, out)
+        return np.concatenate(parts, axis=1)[..., : self.n_features_in]
+
+    def _padded(self, X: Any) -> np.ndarray:
+        """Rows with their constant, padded like the nodes, in double precision."""
+        rows = np.zeros((X.shape[0], self.nodes.shape[-1]))
+        rows[:, : self.n_features_in] = X.toarray() if sp.issparse(X) else X
+        rows[:, self.n_features_in] = 1
+        return rows
+
+    def _lines(self, starts: np.ndarray) -> Iterator[Any]:
+        """The ways from padded references through each tree."""
+        for nodes in self.nodes.astype(np.float64, copy=False):
+            products = np.tensordot(starts, nodes, axes=(1, 2))
+            yield _core.tree_lines(nodes, self.depth, starts, products)
 
     def _tree_columns(self) -> list[slice]:
         """The columns of each tree."""
