@@ -5,7 +5,7 @@ TreeSHAP on LightGBM, coefficients of LogisticRegression, KernelExplainer on the
 
 - ``noise``: families of rows with known effects; the share of ``|contribution|`` on features that
   have none, and the rank correlation of mean ``|contribution|`` with the true effects.
-- ``others``: the same of families that no rule was chosen on, also of few rows and of values.
+- ``balanced``, ``rare``, ``few`` and ``values``: the same of families that no rule was chosen on.
 - ``example``: one of these families, feature by feature: the former and the present definition,
   SHAP's values and the permutation importance of the same models.
 - ``tables``: rank correlation of mean ``|contribution|`` with the permutation importance of the
@@ -66,11 +66,17 @@ from .parts.attributions import (
     tree_shap,
     weights_times_values,
 )
+from .parts.deletion import instability, score_change
 from .parts.noise import noise_of, noise_share
 from .parts.other_families import FAMILIES as OTHER_FAMILIES
 from .parts.other_families import make_other
 
 FAMILIES = ("linear", "squared", "product", "local")
+# Of families that no rule was chosen on: positive rows, or values, and the number of rows.
+OTHER_ROWS = {
+    "balanced": ("50 %", 4_000), "rare": ("3 %", 4_000), "few": ("50 %", 600),
+    "values": ("value", 2_000),
+}  # fmt: skip
 TABLES = {"credit": "Status", "telco_churn": "churn", "caravan": "Purchase"}
 
 
@@ -129,11 +135,10 @@ def measure_noise(seeds: list[int]) -> list[Row]:
     return rows
 
 
-def measure_others(seeds: list[int]) -> list[Row]:
-    """The same of families that no rule was chosen on."""
+def measure_others(kind: str, n_train: int, seeds: list[int]) -> list[Row]:
+    """The same of families that no rule was chosen on: of classes, or of values."""
     rows: list[Row] = []
-    kinds = [("50 %", 4_000), ("3 %", 4_000), ("50 %", 600), ("value", 2_000)]
-    for name, (kind, n_train) in product(OTHER_FAMILIES, kinds):
+    for name in OTHER_FAMILIES:
         for method, model in (REGRESSIONS if kind == "value" else OTHERS).items():
             families = ((seed, make_other(name, kind, n_train, seed)) for seed in seeds)
             row = {"measure": "others", "rows": name, "kind": kind, "n": n_train, "method": method}
@@ -287,39 +292,13 @@ def measure_deletion(seed: int, n_rows: int) -> list[Row]:
             rows.append(
                 {
                     "measure": "deletion", "rows": "breast cancer", "model": name,
-                    "method": method, "deletion": _curve(model, test, contributions, background),
-                    "insertion": _curve(model, test, -contributions, background),
-                    "instability": _instability(model, test, background, method, seed),
+                    "method": method, "deletion": score_change(model, test, contributions, background),
+                    "insertion": score_change(model, test, -contributions, background),
+                    "instability": instability(model, test, background, method, seed),
                 }
             )  # fmt: skip
             print(rows[-1], flush=True)
     return rows
-
-
-def _curve(model: Any, X: np.ndarray, contributions: np.ndarray, background: np.ndarray) -> float:
-    """Mean change of the score towards the other side, over steps of one feature."""
-    signs = np.sign(model.decision_function(X))
-    order = np.argsort(-signs[:, None] * contributions, axis=1)
-    start = signs * model.decision_function(X)
-    rows, falls = np.arange(len(X)), []
-    points = np.repeat(X[None], len(background), axis=0)
-    for step in range(X.shape[1]):
-        points[:, rows, order[:, step]] = background[:, order[:, step]]
-        scores = np.mean([model.decision_function(one) for one in points], axis=0)
-        falls.append(start - signs * scores)
-    return float(np.mean(falls))
-
-
-def _instability(
-    model: Any, X: np.ndarray, background: np.ndarray, method: str, seed: int
-) -> float:
-    """Median of ``Σ|Δ contribution|`` over the sum of ``|contribution|``, per 1 % of change."""
-    near = X + 0.01 * np.random.default_rng(seed).normal(size=X.shape)
-    if method == "exact":
-        one, other = (explain(model, rows, background).contributions[:, 0] for rows in (X, near))
-    else:
-        one, other = (kernel_shap(model, rows, background) for rows in (X, near))
-    return float(np.median(np.abs(one - other).sum(axis=1) / np.abs(one).sum(axis=1)))
 
 
 def measure_speed(seed: int, repeats: int) -> list[Row]:
@@ -369,14 +348,13 @@ def _processor_seconds(run: Callable[[], Any], repeats: int) -> float:
 def main() -> None:
     """Measure and track, one result per measure."""
     parser = argument_parser(__doc__, repeats=5)
-    measures = ("definitions", "noise", "others", "example", "tables", "deletion", "speed")
+    measures = ("definitions", "noise", *OTHER_ROWS, "example", "tables", "deletion", "speed")
     parser.add_argument("measures", nargs="*", default=measures, help=", ".join(measures))
     arguments = parser.parse_args()
     quick, seed = arguments.quick, arguments.seed
     runs: dict[str, Callable[[], list[Row]]] = {
         "definitions": lambda: measure_definitions(seed),
         "noise": lambda: measure_noise([seed] if quick else [seed, seed + 1, seed + 2]),
-        "others": lambda: measure_others([100] if quick else [100, 101, 102]),
         "example": lambda: measure_example([seed] if quick else [seed, seed + 1, seed + 2]),
         "tables": lambda: measure_tables(
             [seed] if quick else [seed, seed + 1, seed + 2], 1_000 if quick else 6_000
@@ -384,6 +362,9 @@ def main() -> None:
         "deletion": lambda: measure_deletion(seed, 3 if quick else 20),
         "speed": lambda: measure_speed(seed, arguments.repeats),
     }
+    for name, (kind, n_train) in OTHER_ROWS.items():
+        others = [100] if quick else [100, 101, 102]
+        runs[name] = partial(measure_others, kind, n_train, others)
     for measure in arguments.measures:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
