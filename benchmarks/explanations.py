@@ -292,7 +292,8 @@ def measure_deletion(seed: int, n_rows: int) -> list[Row]:
             rows.append(
                 {
                     "measure": "deletion", "rows": "breast cancer", "model": name,
-                    "method": method, "deletion": score_change(model, test, contributions, background),
+                    "method": method,
+                    "deletion": score_change(model, test, contributions, background),
                     "insertion": score_change(model, test, -contributions, background),
                     "instability": instability(model, test, background, method, seed),
                 }
