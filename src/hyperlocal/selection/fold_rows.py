@@ -22,6 +22,7 @@ from ..model.residuals import RegressionLoss
 from ..runtime.threads import Workers
 from ..solvers import dual
 from ..solvers.coordinates import MOST_PIVOTS, as_lifted, coordinates
+from ..solvers.newton import takes_products
 from ..solvers.newton_rows import MOST_NUMBERS, raised
 from ..solvers.training import Training
 
@@ -78,11 +79,13 @@ class LiftedFold(FoldRows):
 
     def solve(self, path: Path, C: float) -> tuple[np.ndarray, np.ndarray, float]:
         """See the base class."""
-        solver = path.solver
+        solver, problem = path.solver, path.problem(C, self.train)
+        newton_after = None if solver.by_newton else np.inf
+        if solver.by_newton and takes_products(problem):
+            newton_after = 0.0  # the products serve every C
         result = dual.solve(
-            path.problem(C, self.train), tol=solver.tol, rng=path.rng, alpha=path.alpha,
+            problem, tol=solver.tol, rng=path.rng, alpha=path.alpha, newton_after=newton_after,
             max_iter=min(solver.most_epochs, solver.training.max_iter),
-            newton_after=None if solver.by_newton else np.inf,
         )  # fmt: skip
         gap = result.duality_gap / max(result.objective, np.finfo(float).tiny)
         assert result.alpha is not None  # dual descent has them
