@@ -24,6 +24,7 @@ from ..model.contributions import path_contributions
 from ..runtime.threads import Workers
 from ..solvers.training import Training
 from .fold_rows import PathSolver
+from .relevance import without_levels
 from .trials import Choice, Path, evaluated, held_out_rows, paths_of, sample
 
 # Fewer rows cannot tell noise from weak effects: with 100, errors of a set of liver tests rose from
@@ -31,7 +32,7 @@ from .trials import Choice, Path, evaluated, held_out_rows, paths_of, sample
 FEWEST_ROWS = 300
 # Of more rows a sample is used. More features (pixels, counts) take many fits, and few of them are
 # noise alone.
-MOST_ROWS, MOST_FEATURES = 5_000, 50
+MOST_ROWS, MOST_FEATURES = 4_000, 50
 # Folds to search on; the others confirm what is found.
 N_FOLDS_TO_SEARCH = 2
 # The search ends after so many features in a row that cannot be left out.
@@ -74,7 +75,14 @@ def without_noise(
     (rng,) = rng.spawn(1)  # weights are found with the same numbers as without this search
     data = sample(data, MOST_ROWS, rng)
     folds = held_out_rows(data, rng, enough=len(data.target))  # all folds
-    run = _Subsets(settings, replace(training, C=choice.C), data, int(rng.integers(2**63)), workers)
+    # Local models need the features that levels of them need, nearly, and take less time.
+    run = _Subsets(
+        without_levels(settings),
+        replace(training, C=choice.C),
+        data,
+        int(rng.integers(2**63)),
+        workers,
+    )
     found = _search(run, folds[:N_FOLDS_TO_SEARCH])
     everything, others = np.ones(n_features, bool), folds[N_FOLDS_TO_SEARCH:]
     if not found or not others:
@@ -82,7 +90,7 @@ def without_noise(
     full = evaluated(run.paths(everything, others)).mean()
     for kept in reversed(found):
         if evaluated(run.paths(kept, others)).mean() <= full:
-            return Choice(run.reduced(kept), choice.C)
+            return Choice(reduced(settings, kept, data.X.dtype), choice.C)
     return choice
 
 
@@ -115,6 +123,19 @@ def _search(run: _Subsets, folds: Sequence[np.ndarray]) -> list[np.ndarray]:
     return found
 
 
+def reduced(settings: ChainSettings, kept: np.ndarray, dtype: np.dtype) -> ChainSettings:
+    """The chain with factors of zero for the other features."""
+    if kept.all():
+        return settings
+    before = settings.before or InputMap(np.ones(len(kept), dtype))
+    mask = kept if before.is_diagonal else kept[:, None]
+    settings = replace(settings, before=before.then(before.factors * mask))
+    if settings.normalize and isinstance(settings.n_anchors, int) and settings.n_anchors == 1:
+        constant = FACTOR_OF_CONSTANT * settings.intercept_scaling
+        settings = replace(settings, intercept_scaling=constant)
+    return settings
+
+
 @dataclass(frozen=True)
 class _Subsets:
     """Fits of a chain to some of the features."""
@@ -125,24 +146,10 @@ class _Subsets:
     seed: int
     workers: Workers
 
-    def reduced(self, kept: np.ndarray) -> ChainSettings:
-        """The chain with factors of zero for the other features."""
-        if kept.all():
-            return self.settings
-        settings, before = self.settings, self.settings.before
-        if before is None:
-            before = InputMap(np.ones(len(kept), self.data.X.dtype))
-        mask = kept if before.is_diagonal else kept[:, None]
-        settings = replace(settings, before=before.then(before.factors * mask))
-        if settings.normalize and isinstance(settings.n_anchors, int) and settings.n_anchors == 1:
-            constant = FACTOR_OF_CONSTANT * settings.intercept_scaling
-            settings = replace(settings, intercept_scaling=constant)
-        return settings
-
     def paths(self, kept: np.ndarray, folds: Sequence[np.ndarray]) -> list[Path]:
-        """The solved folds of these features."""
+        """The solved folds of these features; all from zero, so that none is solved better."""
         solver = PathSolver(self.training, by_newton=True)
-        settings = self.reduced(kept)
+        settings = reduced(self.settings, kept, self.data.X.dtype)
         paths = paths_of(settings, solver, self.data, folds, self.seed, self.workers)
         for path in paths:
             path.advance(self.training.C)

@@ -294,8 +294,7 @@ def with_relevance(
         return choice
     (own_rng,) = rng.spawn(1)  # weights are found with the same numbers as without relevance
     # Gradients of local models are those of levels of them, nearly, and take less time.
-    is_levels = isinstance(start.settings.n_anchors, str) and start.settings.n_anchors == "levels"
-    learned = replace(start.settings, n_anchors="auto") if is_levels else start.settings
+    learned = without_levels(start.settings)
     # Of standardized features, the scales are those after the units.
     units = start.settings.before
     if units is not None:
@@ -310,6 +309,12 @@ def with_relevance(
     if units is not None and before is not None:
         before = units.then(before.factors)
     return Choice(replace(start.settings, before=before), start.C)
+
+
+def without_levels(settings: ChainSettings) -> ChainSettings:
+    """Local models of one size instead of levels of them."""
+    is_levels = isinstance(settings.n_anchors, str) and settings.n_anchors == "levels"
+    return replace(settings, n_anchors="auto") if is_levels else settings
 
 
 @dataclass(frozen=True)
