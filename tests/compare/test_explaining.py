@@ -57,6 +57,14 @@ def test_changes_are_in_the_units_of_the_table(explained, table):
     assert row.boundary_text() == f"predicted {label} after age {years:+.3g} alone"
 
 
+def test_a_missing_number_does_not_change(explained, table):
+    """What a missing number is filled in by is no value of the row to change."""
+    _, model, encoder = explained
+    row = table[0].iloc[5:6].assign(age=np.nan)
+    encoded, names = encoder.transform(row), encoder.get_feature_names_out()
+    assert explain_row(model, encoder, row, encoded, names).changes == []
+
+
 def test_rows_of_an_array():
     """Without a table, parts are features with their values before scaling."""
     X = RNG.normal(5, 2, (60, 2))

@@ -17,6 +17,7 @@ from .targets import in_short
 
 COLUMNS_SHOWN = 10
 CHANGES_SHOWN = 3
+MISSING = "missing"  # instead of a value
 REACH = 4.0  # how far single numbers are followed, in standard deviations
 
 
@@ -169,19 +170,20 @@ def explain_row(model: Any, encoder: Any, raw: Any, encoded: Any, names: Any) ->
         return RowExplanation(place, explanation, parts, _changes(point, names), other)
     if explanation.classes is None:
         return RowExplanation(place, explanation, parts, [])
-    changes, other = _changes_of_numbers(model, encoder, encoded, names)
+    known = {part.column for part in parts if part.value != MISSING}
+    changes, other = _changes_of_numbers(model, encoder, encoded, names, known)
     return RowExplanation(place, explanation, parts, changes, other, each=True)
 
 
 def _changes_of_numbers(
-    model: Any, encoder: TableEncoder, row: np.ndarray, names: Any
+    model: Any, encoder: TableEncoder, row: np.ndarray, names: Any, known: set[str]
 ) -> tuple[list[tuple[str, float]], object]:
-    """The smallest changes of single numbers that lead to another class, and this class."""
+    """The smallest changes of single known numbers that lead to another class, and this class."""
     kinds = [encoder.kinds_[str(column)] for column in encoder.columns_]
     numbers = [
         j
         for j, (name, kind) in enumerate(zip(names, kinds, strict=True))
-        if kind == "number" and name == encoder.columns_[j]
+        if kind == "number" and name == encoder.columns_[j] and name in known
     ]
     if not numbers:
         return [], None
@@ -205,7 +207,7 @@ def _changes_of_numbers(
 def _short(cell: Any) -> str:
     """A cell in a few characters."""
     if cell is None or cell != cell:
-        return "missing"
+        return MISSING
     if isinstance(cell, (float, np.floating)):
         return f"{cell:.6g}"
     text = " ".join(str(cell).split())

@@ -201,7 +201,7 @@ def _plan_category(column: Column, rules: Rules, may_drop: bool) -> Plan:
     if n_rare:
         n_pooled = len(counts) - len(frequent)
         what = "rare value" if n_pooled == 1 else "rare values"
-        notes = (f"{n_pooled:,} {what} ({n_rare:,} rows) pooled",)
+        notes = (f"{n_pooled:,} {what} ({n_rare:,} row{'s' * (n_rare > 1)}) pooled",)
     return Plan(CategoryEncoder(tuple(frequent), n_missing > 0, n_rare > 0), notes)
 
 
