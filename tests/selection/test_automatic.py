@@ -5,6 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from hyperlocal import LocallyLinearSVC
+from hyperlocal.data.labelled import LabelledRows
+from hyperlocal.model.chain_settings import ChainSettings
+from hyperlocal.selection import automatic as selection
 from hyperlocal.selection.automatic import DEFAULT_COST
 
 
@@ -41,6 +44,20 @@ def test_models_are_as_rich_as_the_data_need(seed):
     assert line["n_anchors"] == 1
     assert (product["n_anchors"], product["feature_map"]) == (1, "auto")
     assert len(fields["n_anchors"]) == 3
+
+
+def test_local_models_of_very_many_rows_are_linear(monkeypatch):
+    """Those of products of features would take too long; the one model of products stays."""
+    X, y = checkerboard()
+    data = LabelledRows(X, y.astype(np.int32), np.arange(2), np.ones(len(y)))
+    settings = ChainSettings()
+    few = selection.candidates_of(settings, data)
+    monkeypatch.setattr(selection, "MOST_NUMBERS_READ", 1)
+    many = selection.candidates_of(settings, data)
+    assert [one.n_anchors for one in few] == [one.n_anchors for one in many]
+    maps = [[one.feature_map for one in found if one.n_anchors != 1] for found in (few, many)]
+    assert maps == [["auto"] * 2, [None] * 2]
+    assert [one for one in few if one.n_anchors == 1] == [one for one in many if one.n_anchors == 1]
 
 
 def test_noise_gets_a_smaller_cost():

@@ -51,6 +51,11 @@ MOST_ROWS = 20_000
 ROWS_FOR_VALUES = 1_000
 # Candidates whose C are tried by decades, if they are the first: one model takes little time.
 N_SIMPLE = 3
+# What an epoch over all rows and columns may read: about ten seconds. Local models of products of
+# features that would read more are linear instead.
+MOST_NUMBERS_READ = 1 << 33
+# Of more features, products are taken of components.
+MOST_FEATURES_IN_PRODUCTS = 64
 # A richer candidate must be better by so many standard errors of the difference; by more where it
 # would replace the linear model. Over 59 sets of at most 1,000 training rows, 0, ½ and 1 differ by
 # 0.15 points of mean error. This, and when the search ends, were set while test folds were seen.
@@ -93,7 +98,11 @@ def candidates_of(
     linear = replace(
         settings, n_anchors=1, feature_map=None, normalize=normalize_linear, before=before
     )
-    one, *local = (replace(settings, n_anchors=size) for size in (1, "auto", "levels"))
+    one = replace(settings, n_anchors=1)
+    feature_map = "auto" if _may_have_local_products(settings, data) else None
+    local = [
+        replace(settings, n_anchors=size, feature_map=feature_map) for size in ("auto", "levels")
+    ]
     if not _may_have_pieces(data):
         return [linear, one, *local]
     additive = replace(linear, feature_map="piecewise")
@@ -114,6 +123,14 @@ def _may_have_pieces(data: LabelledRows) -> bool:
     n_bent = sum(bool((column != column[0]).any()) for column in sample.T)
     n_bent -= int(np.count_nonzero(((sample == 0) | (sample == 1)).all(axis=0)))
     return 0 < N_PIECES * n_bent <= n_rows
+
+
+def _may_have_local_products(settings: ChainSettings, data: LabelledRows) -> bool:
+    """Whether local models of products of features can be trained on all rows in some minutes."""
+    n_features = min(data.X.shape[1], MOST_FEATURES_IN_PRODUCTS)
+    n_columns = 1 if data.is_numeric or len(data.classes) == 2 else len(data.classes)
+    numbers = settings.n_neighbors * n_features**2 // 2 * n_columns
+    return sp.issparse(data.X) or numbers * data.n_represented <= MOST_NUMBERS_READ
 
 
 def parameters_of(model: LocalModel, settings: ChainSettings) -> dict[str, Any]:
