@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hyperlocal.model.losses import LOSSES, SMOOTH_LOSSES, loss_values
 from hyperlocal.model.residuals import ResidualLoss
 from hyperlocal.solvers import dual, newton
+from hyperlocal.solvers.newton_rows import BlockProducts, LiftedProducts, WrittenRows
 from reference.problems import (
     DTYPES,
     make_lifted,
@@ -19,12 +20,12 @@ from reference.problems import (
 every_smooth_loss = pytest.mark.parametrize("loss", SMOOTH_LOSSES)
 
 
-every_way = pytest.mark.parametrize("by_products", [False, True], ids=["written", "products"])
+every_way = pytest.mark.parametrize("kind", [WrittenRows, BlockProducts, LiftedProducts])
 
 
-def start(problem, tol=1e-6, by_products=None):
+def start(problem, tol=1e-6, kind=None):
     shape = (problem.lifted.n_rows, problem.n_columns)
-    return newton.NewtonDescent(problem, tol, np.zeros(shape), by_products)
+    return newton.NewtonDescent(problem, tol, np.zeros(shape), kind)
 
 
 def hard_problem(dtype="float64", **options):
@@ -73,12 +74,12 @@ def test_every_step_lowers_the_objective(loss, seed, C):
 @every_way
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_every_way_ends_at_the_optimum(loss, dtype, by_products):
+def test_every_way_ends_at_the_optimum(loss, dtype, kind):
     """Also of losses with corners: no gap is left, and the objective is that of the weights."""
     lifted = make_lifted(make_rows(dtype, n_rows=120), offset=1.0)
     problem = make_problem(lifted, loss=loss, C=3.0, weighted=True)
     tol = 1e-4
-    descent = start(problem, tol, by_products)
+    descent = start(problem, tol, kind)
     for _ in range(100):
         descent.run_epoch()
     assert descent.converged
@@ -193,6 +194,17 @@ def test_wider_rows_wait_longer():
     """Wide rows make steps dear: more epochs are run before them."""
     waits = [newton.epochs_worth_it(make_problem(n_rows=900, n_features=d)) for d in (2, 20, 100)]
     assert waits[0] == 0 < waits[1] < waits[2] < np.inf
+
+
+def test_one_matrix_for_several_active_anchors():
+    """Rows that do not fit, of weights whose matrix does: by it where several anchors are active,
+    which would take many products, and by products where one is."""
+    rows = make_rows("float32", n_rows=40_000, n_features=8)
+    kinds = [
+        newton.kind_of_rows(make_problem(make_lifted(rows, n_anchors=60, n_neighbors=k)))
+        for k in (1, 8)
+    ]
+    assert kinds == [LiftedProducts, BlockProducts]
 
 
 def test_a_global_intercept_is_one_number_more():

@@ -9,6 +9,7 @@ from hyperlocal.model.problem import RegressionProblem
 from hyperlocal.model.residuals import RegressionLoss
 from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import dual, newton, qp, sgd
+from hyperlocal.solvers.newton_rows import BlockProducts
 from reference import regression as reference
 from reference.problems import (
     DTYPES,
@@ -191,7 +192,7 @@ def test_squares_are_solved_by_one_step(n_targets):
     lifted = make_lifted(X)
     for C in (0.1, 1000.0):
         problem = make_regression(lifted, loss="squared", n_targets=n_targets, C=C)
-        assert newton.takes_products(problem)
+        assert newton.kind_of_rows(problem) is BlockProducts
         found = solved(problem, newton_after=0)
         assert found.n_iter <= 3
         assert found.duality_gap <= 1e-9 * found.objective

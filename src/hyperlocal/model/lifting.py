@@ -222,8 +222,11 @@ class LiftedRows:
     def products(self, costs: np.ndarray) -> np.ndarray:
         """``Σ_i costs_i z_i z_iᵀ`` in double precision, of which only the upper half is filled.
 
-        Costs that are multiples of the last ones, as those of another C, take little time.
+        Costs that are multiples of the last ones, as those of another C, take little time. Those
+        of losses that do not curve everywhere differ each time.
         """
+        if not costs.all():
+            return self._sums_of_products(costs)
         scale = float(costs.max(initial=0)) or 1.0
         shares = costs / scale
         if self._products is None or not np.allclose(self._products[0], shares, rtol=1e-6, atol=0):
@@ -260,6 +263,7 @@ class LiftedRows:
         anchor: int,
     ) -> None:
         members = rows[starts[anchor] : starts[anchor + 1]]
+        members = members[costs[members] != 0]
         self.core.products(anchor, members, begin, features, costs, out)
 
     def grouped_by_anchor(self, begin: int, end: int) -> tuple[np.ndarray, ...]:

@@ -8,8 +8,8 @@ with margins ``m_i = y_i w·z_i``, costs ``C_i`` and the loss ``ℓ`` (for a reg
     g = w + Σ_i C_i ℓ'(m_i) y_i z_i,    H = I + Σ_i C_i ℓ''(m_i) z_i z_iᵀ.
 
 Where rows are narrow, or few (N rows span at most N directions, and in these they are no wider than
-N), H is written out. Elsewhere products with the lifted rows are enough, and steps come later
-(:mod:`~hyperlocal.solvers.newton_rows`). ``α_i = −C_i ℓ'(m_i)`` are then dual variables, and
+N), rows and H are written out. Elsewhere H alone is, or products with the lifted rows are enough,
+whichever takes less, and steps come later (:mod:`~hyperlocal.solvers.newton_rows`). ``α_i = −C_i ℓ'(m_i)`` are then dual variables, and
 ``½‖g‖²`` is the duality gap between ``w`` and ``α``: a result that the dual solver can check, and
 go on from.
 
@@ -26,7 +26,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..model.lifting import LiftedRows
 from ..model.losses import MarginLoss, curvatures, loss_values, pulls
 from ..model.problem import Problem
 from ..model.residuals import ResidualLoss
@@ -48,6 +47,7 @@ EPOCHS_BY_PRODUCTS = 100
 WITHOUT_BLOCKS = 10  # times as many where blocks are too large for the preconditioner
 # What a multiplication in products of rows or in a factor takes, relative to one in an epoch.
 SHARE_OF_A_VISIT = 0.4
+N_SYSTEMS = 10  # of one smooth loss
 IF_SMOOTHED = 3  # times as many for losses with corners, which are solved several times
 # What dual descent takes where it has no trouble: rows so narrow that steps cost less never see it.
 EASY_EPOCHS = 25
@@ -66,42 +66,46 @@ SHARE_OF_GRADIENT = 0.1
 
 def epochs_worth_it(problem: Problem) -> float:
     """After how many epochs without an end the steps are worth their cost; infinite for never."""
-    lifted = problem.lifted
     if problem.crammer_singer:
         return np.inf
-    if takes_products(problem):
-        return max(0.0, _epochs_of_products(lifted) - EASY_EPOCHS)
-    if fits(problem):
-        width = written_width(lifted)
-        cost = EPOCHS_PER_NUMBER * width**2 / (lifted.n_neighbors * (lifted.width + 1))
-    else:
-        cost = EPOCHS_BY_PRODUCTS * lifted.n_neighbors**2
-        cost *= 1 if has_small_blocks(lifted) else WITHOUT_BLOCKS
+    cost = _costs(problem)[kind_of_rows(problem)]
     if problem.is_smooth:
         return max(0.0, cost - EASY_EPOCHS)
     return IF_SMOOTHED * max(EPOCHS_BY_PRODUCTS, cost)
 
 
-def fits(problem: Problem) -> bool:
-    """Whether the lifted rows may be written out."""
+def kind_of_rows(problem: Problem) -> type[WrittenRows | LiftedProducts]:
+    """How steps use the rows: squares by one matrix, others written out, where these fit."""
+    costs = _costs(problem)
+    for kind in (BlockProducts, WrittenRows) if problem.is_quadratic else (WrittenRows,):
+        if costs[kind] < np.inf:
+            return kind
+    return min(costs, key=lambda kind: costs[kind])
+
+
+def _costs(problem: Problem) -> dict[type[WrittenRows | LiftedProducts], float]:
+    """What steps cost in epochs, in each way; infinite where numbers do not fit."""
     lifted = problem.lifted
-    width = written_width(lifted)
-    return lifted.n_rows * max(width, lifted.width, lifted.n_anchors) <= MOST_NUMBERS
+    k, width, numbers = lifted.n_neighbors, written_width(lifted), lifted.n_numbers
+    fits = lifted.n_rows * max(width, lifted.width, lifted.n_anchors) <= MOST_NUMBERS
+    has_matrix = numbers <= lifted.n_rows and numbers**2 <= MOST_NUMBERS
+    by_products = EPOCHS_BY_PRODUCTS * k**2 * (1 if has_small_blocks(lifted) else WITHOUT_BLOCKS)
+    return {
+        WrittenRows: EPOCHS_PER_NUMBER * width**2 / (k * (lifted.width + 1)) if fits else np.inf,
+        BlockProducts: _epochs_of_matrices(problem) if has_matrix else np.inf,
+        LiftedProducts: by_products,
+    }
 
 
-def takes_products(problem: Problem) -> bool:
-    """Whether losses are squares, and the matrix of their only system fits."""
+def _epochs_of_matrices(problem: Problem) -> float:
+    """What systems cost whose matrix is summed up: one for squares, several for other losses."""
     lifted = problem.lifted
-    numbers = lifted.n_numbers
-    return problem.is_quadratic and numbers <= lifted.n_rows and numbers**2 <= MOST_NUMBERS
-
-
-def _epochs_of_products(lifted: LiftedRows) -> float:
-    """What that system costs, in epochs; nearly nothing but its factor if products are known."""
     k, width = lifted.n_neighbors, lifted.width + 1
-    sums = 0 if lifted.has_products else lifted.n_rows * k * (k + 1) / 2 * width**2 / 2
+    is_known = problem.is_quadratic and lifted.has_products
+    sums = 0 if is_known else lifted.n_rows * k * (k + 1) / 2 * width**2 / 2
     factor = lifted.n_numbers**3 / 6
-    return SHARE_OF_A_VISIT * (sums + factor) / (2 * lifted.n_rows * k * width)
+    n_systems = 1 if problem.is_quadratic else N_SYSTEMS
+    return n_systems * SHARE_OF_A_VISIT * (sums + factor) / (2 * lifted.n_rows * k * width)
 
 
 @dataclass(frozen=True)
@@ -175,14 +179,18 @@ class NewtonDescent:
         Relative duality gap to reach.
     alpha : ndarray of shape (n_rows, n_columns)
         Where to start.
-    by_products : bool, optional
-        Whether rows are left as they are; by default where they would not fit.
+    kind : WrittenRows, BlockProducts or LiftedProducts, optional
+        How rows are used; by default as costs least.
     """
 
     def __init__(
-        self, problem: Problem, tol: float, alpha: np.ndarray, by_products: bool | None = None
+        self,
+        problem: Problem,
+        tol: float,
+        alpha: np.ndarray,
+        kind: type[WrittenRows | LiftedProducts] | None = None,
     ):
-        rows = _rows_of(problem, by_products)
+        rows = (kind or kind_of_rows(problem))(problem.lifted)
         labels, shifts = problem.labels.astype(np.float64), problem.shifts
         costs = problem.costs.astype(np.float64)
         self.tol = tol * (SHARE_OF_TOLERANCE if problem.is_smooth else SHARE_IF_SMOOTHED)
@@ -234,13 +242,6 @@ class NewtonDescent:
     def weights(self) -> np.ndarray:
         """The weights themselves, ``(n_blocks, n_columns, p + 1)``."""
         return np.stack([one.rows.weights(one.weights, one.expansion) for one in self.columns], 1)
-
-
-def _rows_of(problem: Problem, by_products: bool | None) -> WrittenRows | LiftedProducts:
-    if by_products is None and takes_products(problem):
-        return BlockProducts(problem.lifted)
-    by_products = not fits(problem) if by_products is None else by_products
-    return LiftedProducts(problem.lifted) if by_products else WrittenRows(problem.lifted)
 
 
 class _Column:
