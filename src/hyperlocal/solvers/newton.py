@@ -9,9 +9,9 @@ with margins ``m_i = y_i w·z_i``, costs ``C_i`` and the loss ``ℓ`` (for a reg
 
 Where rows are narrow, or few (N rows span at most N directions, and in these they are no wider than
 N), rows and H are written out. Elsewhere H alone is, or products with the lifted rows are enough,
-whichever takes less, and steps come later (:mod:`~hyperlocal.solvers.newton_rows`). ``α_i = −C_i ℓ'(m_i)`` are then dual variables, and
-``½‖g‖²`` is the duality gap between ``w`` and ``α``: a result that the dual solver can check, and
-go on from.
+whichever takes less, and steps come later (:mod:`~hyperlocal.solvers.newton_rows`).
+``α_i = −C_i ℓ'(m_i)`` are then dual variables, and ``½‖g‖²`` is the duality gap between ``w`` and
+``α``: a result that the dual solver can check, and go on from.
 
 A loss with corners is smoothed around the dual variables so far, ``a = α/C``, and the variables of
 the smooth solution are the next to smooth around (the method of multipliers): with the conjugate
