@@ -83,6 +83,11 @@ def kind_of_rows(problem: Problem) -> type[WrittenRows | LiftedProducts]:
     return min(costs, key=lambda kind: costs[kind])
 
 
+def takes_products(problem: Problem) -> bool:
+    """Whether losses are squares, and the matrix of their only system fits."""
+    return problem.is_quadratic and kind_of_rows(problem) is BlockProducts
+
+
 def _costs(problem: Problem) -> dict[type[WrittenRows | LiftedProducts], float]:
     """What steps cost in epochs, in each way; infinite where numbers do not fit."""
     lifted = problem.lifted
