@@ -29,8 +29,7 @@ from ..solvers.sgd import SgdState
 from ..solvers.training import SOLVERS, Training
 from .tasks import Target, Task
 
-# A warm start reuses the gate and the map of the last fit if these are unchanged; with C="auto" it
-# reuses what was chosen, which depends on all of them.
+# A warm start reuses gate and map if these are unchanged; with C="auto" all that was chosen.
 CHAIN_PARAMETERS = {"relevance", "scale", *(field.name for field in fields(ChainSettings))}
 GATE_PARAMETERS = CHAIN_PARAMETERS - {"normalize", "intercept_scaling"}
 CHOICE_PARAMETERS = CHAIN_PARAMETERS | {"C", "loss", "multi_class", "epsilon", "quantiles"}
@@ -136,8 +135,7 @@ class ChainFitting(BaseEstimator):
         if last is None:
             alpha = start_in_coordinates(chain, call.data, problem, training, call.rng)
             return chain, training.solve(problem, call.rng, call.monitor, alpha=alpha)
-        weights = self._task.start_weights(self, problem)
-        alpha = last.alpha_for(problem)
+        weights, alpha = self._task.start_weights(self, problem), last.alpha_for(problem)
         return chain, training.solve(problem, call.rng, call.monitor, alpha=alpha, weights=weights)
 
     def _continued_fit(self, data: LabelledRows, target: Target) -> LastFit | None:
