@@ -51,11 +51,6 @@ class SupervisedAnchorSVC(LearnedAnchorsMixin, ChainClassifier):
         move it is at most 3 (1 without ``normalize``).
     loss : {"squared_hinge", "hinge", "log"}, default="squared_hinge"
         "log" gives ``predict_proba``.
-    multi_class : {"ovr", "crammer_singer"}, default="ovr"
-    solver : {"dual", "sgd"}, default="dual"
-        "dual" encodes each row again at its visit and optimizes its dual variables exactly; at the
-        end, the weights for the final anchors are trained to ``tol``. "sgd" is Algorithm 1 of the
-        paper, started from the weights for fixed anchors; ``partial_fit`` needs it.
     anchor_epochs : int or "auto", default="auto"
         Epochs in which anchors move. "auto" moves each anchor by 20,000 rows on average, in 8 to 30
         epochs: many anchors among few rows need most.
@@ -63,10 +58,6 @@ class SupervisedAnchorSVC(LearnedAnchorsMixin, ChainClassifier):
         Length of the first anchor steps of "dual", in units of the rows; 0: anchors are fixed.
         "auto" is a tenth of the typical distance to the nearest anchor, or less where that would
         change the gate by more than 3 %.
-    t0 : float or "auto", default="auto"
-        Delay of the steps ``1/(λ(t + t0))`` of "sgd"; "auto" tries several on a sample.
-    skip : int or "auto", default="auto"
-        Visits between two decays of the weights in "sgd".
     keep_if_better : bool, default=True
         Hold out a tenth of the rows, and use the anchors that predict these rows best: those after
         every third epoch, or the initial ones. Costs about one more fit. With fewer than 200 rows,
@@ -77,8 +68,6 @@ class SupervisedAnchorSVC(LearnedAnchorsMixin, ChainClassifier):
         Relative duality gap at which training stops.
     intercept_scaling : float, default=1.0
         The constant feature; the intercept is penalized like the weights.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of classes; they multiply the weights of the class's rows.
     n_jobs : int or None, default=None
         Threads; they share each batch of rows. The result does not depend on their number.
     random_state : int, RandomState instance or None, default=None
@@ -87,6 +76,17 @@ class SupervisedAnchorSVC(LearnedAnchorsMixin, ChainClassifier):
         Start from the anchors and dual variables of the last fit.
     verbose : int, default=0
         All others as in :class:`LocallyLinearSVC`.
+    multi_class : {"ovr", "crammer_singer"}, default="ovr"
+    solver : {"dual", "sgd"}, default="dual"
+        "dual" encodes each row again at its visit and optimizes its dual variables exactly; at the
+        end, the weights for the final anchors are trained to ``tol``. "sgd" is Algorithm 1 of the
+        paper, started from the weights for fixed anchors; ``partial_fit`` needs it.
+    t0 : float or "auto", default="auto"
+        Delay of the steps ``1/(λ(t + t0))`` of "sgd"; "auto" tries several on a sample.
+    skip : int or "auto", default="auto"
+        Visits between two decays of the weights in "sgd".
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes; they multiply the weights of the class's rows.
 
     Attributes
     ----------

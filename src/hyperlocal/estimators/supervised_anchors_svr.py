@@ -37,12 +37,12 @@ class SupervisedAnchorSVR(LearnedAnchorsMixin, IntervalMixin, ChainRegressor):
         (1 without ``normalize``).
     loss : as for fixed anchors, default="squared"
         That of :class:`LocallyLinearSVR`, because values have no margin.
-    epsilon, quantiles : as for fixed anchors
-        They are those of :class:`LocallyLinearSVR`.
     anchor_epochs, anchor_step, keep_if_better, max_iter, tol, intercept_scaling : as for classes
         They are those of :class:`SupervisedAnchorSVC`; training is by dual descent.
     n_jobs, random_state, warm_start, verbose : as for classes
         They are those of :class:`SupervisedAnchorSVC`.
+    epsilon, quantiles : as for fixed anchors
+        They are those of :class:`LocallyLinearSVR`.
 
     Attributes
     ----------
