@@ -84,7 +84,10 @@ _OTHERS = [
 #: ``skops.io.load(path, trusted=TRUSTED_TYPES)``. None of them runs code while it is loaded.
 TRUSTED_TYPES = sorted(
     {
-        f"{kind.__module__}.{kind.__qualname__}"
-        for kind in [*PUBLIC_ESTIMATORS.values(), *_PARTS, *_OTHERS]
+        "numpy.ma.MaskedArray",  # of searches' results; skops 0.11 does not trust it
+        *(
+            f"{kind.__module__}.{kind.__qualname__}"
+            for kind in [*PUBLIC_ESTIMATORS.values(), *_PARTS, *_OTHERS]
+        ),
     }
 )
