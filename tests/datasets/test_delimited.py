@@ -132,6 +132,16 @@ def test_faults_are_reported_by_line(text, message, write):
         read_table(write("a.csv", text))
 
 
+def test_lines_longer_than_the_sample(write):
+    """A header of more than the bytes of a sample is read to its end, with the rows below it."""
+    names = [f"column number {j}" for j in range(20_000)]
+    rows = [["0.5"] * 19_999 + [label] for label in "ab"]
+    text = "".join(",".join(line) + "\n" for line in (names, *rows))
+    layout = find_layout(write("wide.csv", text), None)
+    assert layout.has_header
+    assert layout.names == tuple(names)
+
+
 def test_short_rows_have_missing_cells(write):
     """Cells that a row lacks at its end are missing."""
     assert read_table(write("a.csv", "y,a,b\n0,1,2\n1,3\n"), target="y").X_train.isna().sum().sum()

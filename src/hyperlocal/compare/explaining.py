@@ -17,6 +17,7 @@ from .targets import in_short
 
 COLUMNS_SHOWN = 10
 CHANGES_SHOWN = 3
+COLUMNS_CHANGED = 100  # those with the largest contributions; each makes rows of full width
 MISSING = "missing"  # instead of a value
 REACH = 4.0  # how far single numbers are followed, in standard deviations
 
@@ -170,7 +171,7 @@ def explain_row(model: Any, encoder: Any, raw: Any, encoded: Any, names: Any) ->
         return RowExplanation(place, explanation, parts, _changes(point, names), other)
     if explanation.classes is None:
         return RowExplanation(place, explanation, parts, [])
-    known = {part.column for part in parts if part.value != MISSING}
+    known = {part.column for part in parts[:COLUMNS_CHANGED] if part.value != MISSING}
     changes, other = _changes_of_numbers(model, encoder, encoded, names, known)
     return RowExplanation(place, explanation, parts, changes, other, each=True)
 
@@ -187,7 +188,8 @@ def _changes_of_numbers(
     ]
     if not numbers:
         return [], None
-    directions = np.eye(row.shape[1])[numbers * 2] * np.repeat([[1.0], [-1.0]], len(numbers), 0)
+    directions = np.zeros((2 * len(numbers), row.shape[1]))
+    directions[np.arange(len(directions)), numbers * 2] = np.repeat([1.0, -1.0], len(numbers))
     rows = np.repeat(row, len(directions), axis=0)
     own, reach = model.predict(rows), np.full(len(rows), REACH)
     distances, labels = first_changes(model.predict, rows, own, directions, reach)

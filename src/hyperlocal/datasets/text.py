@@ -14,6 +14,7 @@ from typing import IO, Any
 
 SAMPLE_LINES = 100  # the part of a text file from which its format is recognized
 SAMPLE_BYTES = 1 << 18
+FEWEST_LINES = 10  # in the sample, where lines are longer than its bytes
 PACKED = (".gz", ".bz2", ".xz", ".zip", ".zst")
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
@@ -183,5 +184,7 @@ def sample_lines(path: Path) -> list[str]:
     """The first lines of a text, without their ends; the last one only if it is complete."""
     with open_text(path) as file:
         text = file.read(SAMPLE_BYTES)
+        while text.count("\n") < FEWEST_LINES and (more := file.read(SAMPLE_BYTES)):
+            text += more
         lines = text.split("\n")
         return lines[: -1 if len(lines) > 1 and file.read(1) else None]
