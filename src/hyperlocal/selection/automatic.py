@@ -20,9 +20,7 @@ from ..data.labelled import LabelledRows
 from ..gates.levels import LevelsGate
 from ..maps.base import FeatureMap
 from ..maps.linear import MappedInput
-from ..maps.named import WIDEST_QUADRATIC_INPUT
 from ..maps.piecewise import N_PIECES, PiecewiseMap
-from ..maps.quadratic import quadratic_width
 from ..model.chain_settings import ChainSettings
 from ..model.local_model import LocalModel
 from ..model.residuals import RegressionLoss
@@ -135,10 +133,15 @@ def _may_have_pieces(data: LabelledRows) -> bool:
 
 def _may_have_local_products(settings: ChainSettings, data: LabelledRows) -> bool:
     """Whether local models of products of features can be trained on all rows in some minutes."""
-    n_features = min(data.X.shape[1], MOST_FEATURES_IN_PRODUCTS)
     n_columns = 1 if data.is_numeric or len(data.classes) == 2 else len(data.classes)
-    numbers = settings.n_neighbors * n_features**2 // 2 * n_columns
+    numbers = _numbers_in_products(settings, data) * n_columns
     return sp.issparse(data.X) or numbers * data.n_represented <= MOST_NUMBERS_READ
+
+
+def _numbers_in_products(settings: ChainSettings, data: LabelledRows) -> int:
+    """Numbers of a row with the products of its features, in all active models."""
+    n_features = min(data.X.shape[1], MOST_FEATURES_IN_PRODUCTS)
+    return int(settings.n_neighbors * n_features**2 // 2)
 
 
 def parameters_of(model: LocalModel, settings: ChainSettings) -> dict[str, Any]:
@@ -240,9 +243,7 @@ def _enough_rows(richest: ChainSettings, data: LabelledRows) -> int:
     has_products = isinstance(richest.feature_map, str) and richest.feature_map in PRODUCT_MAPS
     if not data.is_numeric or sp.issparse(data.X) or not has_products:
         return MOST_ROWS
-    n_paired = min(data.X.shape[1], WIDEST_QUADRATIC_INPUT)
-    is_wide = richest.n_neighbors * quadratic_width(n_paired, n_paired) > WIDE
-    return MOST_ROWS_OF_WIDE if is_wide else MOST_ROWS
+    return MOST_ROWS_OF_WIDE if _numbers_in_products(richest, data) > WIDE else MOST_ROWS
 
 
 class _Trials:
