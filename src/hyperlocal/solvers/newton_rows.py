@@ -218,9 +218,9 @@ def written_out(lifted: LiftedRows) -> np.ndarray:
     )
 
 
-def rows_of_products(products: np.ndarray, tolerance: float | None = None) -> np.ndarray:
-    """Rows with the given products (see :func:`factor_with_pivots`)."""
-    return factor_with_pivots(products, tolerance)[0]
+def rows_of_products(products: np.ndarray) -> np.ndarray:
+    """Rows with the given products, but for rounding (see :func:`factor_with_pivots`)."""
+    return factor_with_pivots(products)[0]
 
 
 def factor_with_pivots(
