@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from hyperlocal.kernel_paths import path_averages
+from hyperlocal.kernel_paths import kernel_gradients, path_averages
 from hyperlocal.kernels import Kernel
 
 
@@ -69,3 +69,22 @@ def test_kernels_without_a_closed_form():
     averages = path_averages(kernel, X, reference, Z, coef)
     change = (kernel.values(X, Z) - kernel.values(reference[None], Z)) @ coef
     np.testing.assert_allclose(np.einsum("ncd,nd->nc", averages, X - reference), change, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["chi2", "intersection"])
+def test_kernels_of_histograms(name):
+    """They take no negative numbers, also where features are zero; minima are exact."""
+    rng = np.random.default_rng(0)
+    X, Z = (np.maximum(rng.normal(size=(n, 4)), 0) for n in (6, 5))
+    reference, coef = np.maximum(rng.normal(size=4), 0), rng.normal(size=(5, 2))
+    X[0, 1] = reference[1]
+    kernel = Kernel(name, 0.7)
+    averages = path_averages(kernel, X, reference, Z, coef)
+    change = (kernel.values(X, Z) - kernel.values(reference[None], Z)) @ coef
+    atol = 1e-3 if name == "chi2" else 1e-14
+    np.testing.assert_allclose(np.einsum("ncd,nd->nc", averages, X - reference), change, atol=atol)
+    inner, step = X + 0.1, 1e-6
+    gradients = kernel_gradients(kernel, inner, Z, coef)
+    for v, way in enumerate(step * np.eye(4)):
+        slopes = (kernel.values(inner + way, Z) - kernel.values(inner - way, Z)) @ coef / (2 * step)
+        np.testing.assert_allclose(gradients[:, :, v], slopes, atol=1e-8)

@@ -6,6 +6,8 @@ linear model it is the weight vector.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from scipy.special import erf, erfcx
 from sklearn.utils.extmath import row_norms
@@ -33,9 +35,9 @@ def path_averages(
     """Gradients of ``f_c(x) = Σ_j a_jc k(x, z_j)``, averaged on the way from a reference to rows.
 
     ``w_c(x) = ∫₀¹ ∇f_c(x₀ + t (x − x₀)) dt``, so that ``f_c(x) = f_c(x₀) + w_c(x)·(x − x₀)``. The
-    linear, polynomial and sigmoid kernels and the Gaussian have a closed form. For the others
-    the integral is by Gauss–Legendre and gradients are by differences: they leave a remainder
-    ``f_c(x) − f_c(x₀) − w_c(x)·(x − x₀)``.
+    linear, polynomial and sigmoid kernels, the Gaussian and the intersection of histograms have a
+    closed form. For the others the integral is by Gauss–Legendre (and the gradients of functions
+    by differences): they leave a remainder ``f_c(x) − f_c(x₀) − w_c(x)·(x − x₀)``.
 
     Parameters
     ----------
@@ -73,6 +75,8 @@ def path_averages(
         slopes = _product_slopes(kernel, X @ Z.T, Z @ reference)
         slopes = slopes if factors is None else slopes * factors
         return np.stack([(slopes * column) @ Z for column in coef.T], axis=1)
+    if kernel.name == "intersection":
+        return _intersection_averages(X, reference, Z, coef, factors)
     return _numeric_averages(kernel, X, reference, Z, coef, factors)
 
 
@@ -102,8 +106,9 @@ def kernel_gradients(kernel: Kernel, X: np.ndarray, Z: np.ndarray, coef: np.ndar
         products = X @ Z.T
         slopes = _product_slopes(kernel, products, products)
         return np.stack([(slopes * a) @ Z for a in coef.T], axis=1)
-    rows = [_numeric_averages(kernel, row[None], row, Z, coef, None, 1) for row in X]
-    return np.concatenate(rows)
+    if kernel.name == "intersection":
+        return np.concatenate([_intersection_averages(x[None], x, Z, coef, None) for x in X])
+    return np.concatenate([_numeric_averages(kernel, x[None], x, Z, coef, None, 1) for x in X])
 
 
 def _product_slopes(kernel: Kernel, at_row: np.ndarray, at_reference: np.ndarray) -> np.ndarray:
@@ -196,6 +201,26 @@ def _moments_by_erf(
     return zeroth, (start - end) / (2 * gamma * A) + p * zeroth
 
 
+def _intersection_averages(
+    X: np.ndarray,
+    reference: np.ndarray,
+    Z: np.ndarray,
+    coef: np.ndarray,
+    factors: np.ndarray | None,
+) -> np.ndarray:
+    """Of ``Σ_v min(x_v, z_v)``: each feature adds what its own minimum changes by."""
+    averages = np.empty((len(X), coef.shape[1], X.shape[1]))
+    for v, (start, others) in enumerate(zip(reference, Z.T, strict=True)):
+        change = (X[:, v] - start)[:, None]
+        slopes = np.minimum(X[:, v, None], others) - np.minimum(start, others)
+        # Where the feature stays as it is, its derivative there.
+        slopes = np.divide(
+            slopes, change, out=np.array(X[:, v, None] < others, float), where=change != 0
+        )
+        averages[:, :, v] = (slopes if factors is None else slopes * factors) @ coef
+    return averages
+
+
 def _numeric_averages(
     kernel: Kernel,
     X: np.ndarray,
@@ -206,14 +231,29 @@ def _numeric_averages(
     n_nodes: int = PATH_NODES,
 ) -> np.ndarray:
     averages = np.zeros((len(X), coef.shape[1], X.shape[1]))
-    steps = DIFFERENCE_STEP * np.maximum(1.0, np.abs(Z).max(axis=0, initial=0))
     nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
+    slopes_at = _chi2_slopes if kernel.name == "chi2" else _difference_slopes
     for t, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
         points = reference + t * (X - reference)
-        for i, step in enumerate(steps):
-            change = np.zeros(X.shape[1])
-            change[i] = step
-            slopes = kernel.values(points + change, Z) - kernel.values(points - change, Z)
+        for v, slopes in enumerate(slopes_at(kernel, points, Z)):
             slopes = slopes if factors is None else slopes * factors
-            averages[:, :, i] += weight * (slopes @ coef) / (2 * step)
+            averages[:, :, v] += weight * (slopes @ coef)
     return averages
+
+
+def _difference_slopes(kernel: Kernel, points: np.ndarray, Z: np.ndarray) -> Iterator[np.ndarray]:
+    """Derivatives of the kernel values by one feature after the other: central differences."""
+    for v, step in enumerate(DIFFERENCE_STEP * np.maximum(1.0, np.abs(Z).max(axis=0, initial=0))):
+        change = np.zeros(points.shape[1])
+        change[v] = step
+        yield (kernel.values(points + change, Z) - kernel.values(points - change, Z)) / (2 * step)
+
+
+def _chi2_slopes(kernel: Kernel, points: np.ndarray, Z: np.ndarray) -> Iterator[np.ndarray]:
+    """The same of ``exp(−γ Σ_v (x_v − z_v)² / (x_v + z_v))``, whose features are not negative."""
+    values = -kernel.gamma * kernel.values(points, Z)
+    for x, z in zip(points.T[:, :, None], Z.T, strict=True):
+        # (x − z)(x + 3z) / (x + z)², which is 1 for z = 0.
+        total = x + z
+        share = np.divide(z, total, out=np.zeros_like(total), where=total > 0)
+        yield values * (1 - 2 * share) * (1 + 2 * share)

@@ -1,6 +1,7 @@
 """Tests of hyperlocal.estimators.kernel_expansion: scores are sums over the support."""
 
 import numpy as np
+import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 from estimators.data import make_data
@@ -35,3 +36,15 @@ def test_the_support_has_the_rows_with_counts():
     assert (model.dual_coef_ != 0).any(axis=0).all()
     assert (model.support_ < 90).all()
     np.testing.assert_array_equal(model.support_vectors_, X[model.support_])
+
+
+@pytest.mark.parametrize("kernel", ["chi2", "intersection"])
+def test_kernels_of_histograms_are_explained(kernel):
+    """The references that are kept are histograms too."""
+    rng = np.random.default_rng(0)
+    X = np.maximum(rng.normal(size=(100, 5)), 0)
+    model = KernelPegasosSVC(kernel=kernel, tol=1, random_state=0).fit(X, X[:, 0] > X[:, 1])
+    found = model.explain(X[:20])
+    total = found.references + found.contributions.sum(axis=2) + found.remainders
+    np.testing.assert_allclose(total[:, 0], model.decision_function(X[:20]), atol=1e-9)
+    assert np.abs(found.remainders).max() < 0.01 * np.abs(found.contributions).max()

@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import QuantileTransformer
 
 from estimators.data import make_data
-from hyperlocal import NeighborhoodSVC
+from hyperlocal import NeighborhoodSVC, explain
 from hyperlocal.papers import AdaptiveNeighborhoodSVC
 
 MODELS = {
@@ -51,13 +53,24 @@ def test_given_backgrounds(name):
 
 
 def test_sparse_rows_and_single_precision():
-    """Rows as they are stored, to the precision they have."""
+    """Rows as they are stored, to the precision they have, also with a background."""
     X, y = make_data(3)
     for form, atol in ((sp.csr_array(X), 1e-9), (X.astype(np.float32), 1e-4)):
         model = NeighborhoodSVC(15).fit(form, y)
-        found = model.explain(form[:10])
-        total = found.references + found.contributions.sum(axis=2) + found.remainders
-        np.testing.assert_allclose(total, model.decision_function(form[:10]), atol=atol)
+        for background in (None, form[20:23]):
+            found = model.explain(form[:10], background)
+            total = found.references + found.contributions.sum(axis=2) + found.remainders
+            np.testing.assert_allclose(total, model.decision_function(form[:10]), atol=atol)
+
+
+def test_texts():
+    """A pipeline hands the references over in its own way; rows of words are sparse."""
+    texts, target = ["good film", "bad film", "good play", "a bad day"] * 5, [1, 0, 1, 0] * 5
+    model = make_pipeline(CountVectorizer(), NeighborhoodSVC(4)).fit(texts, target)
+    found = explain(model, texts[:4])
+    total = found.references + found.contributions.sum(axis=2) + found.remainders
+    np.testing.assert_allclose(total[:, 0], model.decision_function(texts[:4]), atol=1e-9)
+    assert found.feature_names.tolist() == ["bad", "day", "film", "good", "play"]
 
 
 def test_metrics():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hyperlocal.model.background import N_REFERENCES, summarize_rows
+from hyperlocal.model.background import N_REFERENCES, Background, summarize_rows
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
@@ -28,3 +28,12 @@ def test_wide_or_few_rows_have_their_mean():
     X = np.arange(12.0).reshape(4, 3)
     assert summarize_rows(X, widest_with_sample=2).rows.tolist() == [[4.5, 5.5, 6.5]]
     assert summarize_rows(X[:1]).rows.tolist() == X[:1].tolist()
+
+
+def test_drawn_together_until_none_is_negative():
+    """Means stay as they are; features that are not negative are left alone."""
+    rows = np.random.default_rng(0).normal([0.5, 9.0, 0.0], [1.0, 1.0, 0.0], (8, 3))
+    background = Background.of(rows).nonnegative()
+    assert background.rows.min() == 0
+    np.testing.assert_allclose(background.mean, rows.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(background.rows[:, 1], rows[:, 1])

@@ -64,3 +64,11 @@ def test_precomputed_kernels_are_refused():
     assert is_known(model)
     with pytest.raises(ValueError, match="precomputed"):
         foreign_model(model)
+
+
+def test_kernels_that_are_functions_are_refused():
+    """scikit-learn keeps none of the rows that such a kernel would be computed with."""
+    X, y = make_data()
+    model = SVC(kernel=lambda A, B: A @ B.T).fit(X, y)
+    with pytest.raises(ValueError, match="KernelPegasosSVC"):
+        foreign_model(model)

@@ -8,6 +8,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer
 from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.feature_selection import SelectKBest
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier, SGDOneClassSVM
 from sklearn.model_selection import GridSearchCV
@@ -128,6 +129,67 @@ def test_tables_are_explained_by_column(encoder, last):
     check_sums(found)
     assert found.feature_names.tolist() == ["age", "marital"]
     assert f"marital = {table['marital'][0]} " in str(found[0])
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_parts_of_a_table_that_mix_columns_are_undone(given):
+    """Components of some columns are these columns; the model is linear: slopes are known."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal([1, 2, 3], [1, 10, 0.1], (100, 3)), columns=["a", "b", "c"])
+    table["d"] = rng.choice(["u", "v"], 100)
+    encoder = make_column_transformer(
+        (make_pipeline(StandardScaler(), PCA(3)), ["c", "a", "b"]), (OneHotEncoder(), ["d"])
+    )
+    model = make_pipeline(encoder, LinearSVC()).fit(table, table["a"] + table["b"] > 3)
+    background = table[50:60] if given else table.iloc[[0]].assign(a=1.0)
+    found = explain(model, table[:5], background)
+    check_sums(found)
+    assert sorted(found.feature_names) == ["a", "b", "c", "d"]
+    step = table[:5].assign(b=lambda one: one["b"] + 1)
+    slope = model.decision_function(step) - model.decision_function(table[:5])
+    change = table["b"][:5] - background["b"].mean()
+    place = found.feature_names.tolist().index("b")
+    np.testing.assert_allclose(found.contributions[:, 0, place], slope * change, atol=1e-9)
+    assert found[0].values[place] == table["b"][0]
+
+
+def test_parts_that_cannot_be_undone_keep_their_outputs():
+    """Two of three components: which columns the rest would be of is not known."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(60, 4)), columns=list("abcd"))
+    encoder = make_column_transformer((Nystroem(n_components=3), ["a", "b"]), ("passthrough", ["c"]))
+    model = make_pipeline(encoder, LinearSVC()).fit(table, table["a"] > 0)
+    found = explain(model, table[:4])
+    check_sums(found)
+    assert found.feature_names.tolist() == ["nystroem0", "nystroem1", "nystroem2", "c"]
+
+
+@pytest.mark.parametrize("kernel", ["poly", "linear", "sigmoid", "laplacian"])
+@pytest.mark.parametrize("given", [False, True])
+def test_approximate_kernels_are_explained_in_their_input(kernel, given):
+    """Components of any kernel have gradients; of kinks there is a remainder."""
+    X, y = make_frame()
+    nystroem = Nystroem(kernel, n_components=20, random_state=0)
+    model = make_pipeline(StandardScaler(), nystroem, LogisticRegression()).fit(X, y)
+    found = explain(model, X[:6], X[10:13] if given else None)
+    check_sums(found)
+    assert found.feature_names.tolist() == list(X.columns)
+    total = found.references + found.contributions.sum(axis=2) + found.remainders
+    np.testing.assert_allclose(total[:, 0], model.decision_function(X[:6]), atol=1e-9)
+    remainder = np.abs(found.remainders).max() / np.abs(found.contributions).max()
+    assert remainder < (0.05 if kernel == "laplacian" else 1e-9)
+
+
+def test_selected_columns_are_columns_of_the_input():
+    """In the units of the table, though the selection comes after the scaler."""
+    X, y = make_frame()
+    model = make_pipeline(StandardScaler(), SelectKBest(k=2), SVC()).fit(X, y)
+    found = explain(model, X[:4])
+    check_sums(found)
+    assert found.feature_names.tolist() == list(X.columns)
+    assert np.count_nonzero(found.contributions[0, 0]) == 2
+    assert found[0].values[0] == X.iloc[0, 0]
+    assert found[0].boundary is not None
 
 
 @pytest.mark.parametrize("vectorizer", [TfidfVectorizer(), CountVectorizer()], ids=str)

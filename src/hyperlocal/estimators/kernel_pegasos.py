@@ -13,7 +13,7 @@ from ..data.arguments import check_choice, check_flag, check_number, make_genera
 from ..data.checks import warn_about_scales
 from ..data.labelled import LabelledRows, merge_equal_rows
 from ..data.rows import take_rows
-from ..kernels import Kernel, check_kernel, check_precomputed, make_kernel
+from ..kernels import NEEDS_HISTOGRAMS, Kernel, check_kernel, check_precomputed, make_kernel
 from ..model.multiclass import column_targets, n_columns
 from ..runtime.progress import EpochMonitor
 from ..runtime.threads import Workers
@@ -163,6 +163,8 @@ default="rbf"
         self._take(result, data)
         if not self._is_precomputed:
             self._keep_background(data)
+        if self.kernel in NEEDS_HISTOGRAMS:
+            self._background = self._background.nonnegative()
 
     def _check_arguments(self) -> None:
         check_number("C", self.C)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..data.rows import take_rows
+from ..data.rows import stored_as, take_rows
 from ..maps.backwards import can_go_back, weights_before
 from ..maps.base import FeatureMap
 from ..maps.transformer import transformed
@@ -152,10 +152,11 @@ class NeighborhoodModel:
             yield weights
 
     def _mapped(self, X: Any) -> Any:
-        if self.metric is None:
-            return X
-        X = X if sp.issparse(X) else np.asarray(X, self.dtype)
-        return transformed(self.metric, X, "metric")
+        """Rows in the space of the SVMs, stored as the rows that these were trained on."""
+        if self.metric is not None:
+            X = X if sp.issparse(X) else np.asarray(X, self.dtype)
+            X = transformed(self.metric, X, "metric")
+        return stored_as(X, self.dtype.name, sp.issparse(self.svms.rows.X))
 
     def _back(self, change: np.ndarray) -> np.ndarray:
         """The shortest differences of rows that the metric turns into these."""

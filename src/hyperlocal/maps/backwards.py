@@ -2,8 +2,8 @@
 
 For rows ``x`` and a reference ``x₀``, a transformer ``T`` and weights ``w`` there are weights ``v``
 with ``w · (T(x) − T(x₀)) = v · (x − x₀)``, exactly. Linear transformers: ``v = Tᵀw``. Functions of
-single features: their slope between the two points. Gaussians: path averages. Lengths of rows: by
-the rules of products and quotients.
+single features: their slope between the two points. Kernel values: path averages. Lengths of rows:
+by the rules of products and quotients.
 """
 
 from __future__ import annotations
@@ -14,11 +14,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import OneToOneFeatureMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.kernel_approximation import Nystroem
+from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.pipeline import Pipeline
 
 from ..kernel_paths import path_averages
 from ..kernels import Kernel
 from .plain import NotPlain, Step, plain_steps
+
+# Selections of wider rows are not undone: words, say, are features either way.
+WIDEST_SELECTION = 2_048
 
 
 def can_go_back(transformer: Any) -> bool:
@@ -35,7 +41,7 @@ def can_go_back(transformer: Any) -> bool:
     """
     if isinstance(transformer, Pipeline):
         return all(can_go_back(step) for _, step in transformer.steps)
-    steps = _known_steps(transformer)
+    steps = known_steps(transformer)
     return len(steps) <= 1 if steps is not None else _is_by_feature(transformer)
 
 
@@ -72,7 +78,7 @@ def weights_before(
                 rest, weights, transform(first, X), transform(first, reference)
             )
         return weights_before(first, weights, X, reference)
-    steps = _known_steps(transformer)
+    steps = known_steps(transformer)
     X, reference = _dense(X), _dense(reference)
     if steps is None:
         after = _dense(transform(transformer, X)) - _dense(transform(transformer, reference))
@@ -91,8 +97,9 @@ def step_weights(
         return weights * parts["factor"]
     if step.kind == "matrix":
         return weights @ parts["matrix"].T
-    if step.kind == "gaussian":
-        kernel, on_centers = Kernel("rbf", parts["gamma"]), weights @ parts["matrix"].T
+    if step.kind in ("gaussian", "kernel"):
+        kernel = parts.get("kernel") or Kernel("rbf", parts["gamma"])
+        on_centers = weights @ parts["matrix"].T
         return kernel_weights(kernel, X, reference, parts["centers"], on_centers)
     if step.kind == "additive":
         return _additive_weights(parts, weights, X, reference)
@@ -111,7 +118,22 @@ def kernel_weights(
     return np.stack(columns, axis=1)
 
 
-def _known_steps(transformer: Any) -> list[Step] | None:
+def known_steps(transformer: Any) -> list[Step] | None:
+    """The formulas of a transformer; None where one of them is not known here.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.kernel_approximation import Nystroem
+    >>> from hyperlocal.maps.backwards import known_steps
+    >>> [step.kind for step in known_steps(Nystroem("poly", n_components=2).fit(np.eye(2)))]
+    ['kernel']
+    """
+    if type(transformer) is Nystroem and transformer.kernel != "rbf":
+        return _of_kernel(transformer)
+    if isinstance(transformer, SelectorMixin) and transformer.n_features_in_ <= WIDEST_SELECTION:
+        chosen = np.eye(transformer.n_features_in_)[:, transformer.get_support()]
+        return [Step("matrix", {"matrix": chosen, "shift": np.zeros(chosen.shape[1])})]
     try:
         steps = plain_steps(transformer)
     except NotPlain:
@@ -119,6 +141,32 @@ def _known_steps(transformer: Any) -> list[Step] | None:
     known = ("scale", "matrix", "gaussian", "additive")
     ok = all(step.kind in known or step.parts.get("order") == "l2" for step in steps)
     return steps if ok else None
+
+
+def _of_kernel(nystroem: Nystroem) -> list[Step] | None:
+    """Those that are no step of an export, of kernels other than the Gaussian."""
+    name, given = nystroem.kernel, nystroem.kernel_params or {}
+    own = {key: getattr(nystroem, key) for key in ("gamma", "degree", "coef0")}
+    own = {key: value for key, value in own.items() if value is not None}
+    centers, matrix = _dense(nystroem.components_), nystroem.normalization_.T
+    if name in ("linear", "poly", "polynomial", "sigmoid", "chi2"):
+        defaults = {"gamma": 1.0 if name == "chi2" else 1 / centers.shape[1], "coef0": 1.0}
+        form = "poly" if name == "polynomial" else name
+        kernel = Kernel(form, **{**defaults, "degree": 3, **own})
+        if kernel.degree != int(kernel.degree):
+            return None
+    elif name == "precomputed":
+        return None
+    else:  # by quadrature
+
+        def values(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+            is_named = isinstance(name, str)
+            return pairwise_kernels(
+                X, Z, metric=name, filter_params=is_named, **(own if is_named else given)
+            )
+
+        kernel = Kernel(values)
+    return [Step("kernel", {"kernel": kernel, "centers": centers, "matrix": matrix})]
 
 
 def _is_by_feature(transformer: Any) -> bool:

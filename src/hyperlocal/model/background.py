@@ -53,6 +53,22 @@ class Background:
         """The weighted mean of the rows."""
         return self.weights @ self.rows
 
+    def nonnegative(self) -> Background:
+        """The rows with features drawn together until none is below zero; means stay as they are.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from hyperlocal.model.background import Background
+        >>> Background.of(np.array([[-1.0, 2.0], [3.0, 4.0]])).nonnegative().rows
+        array([[0., 2.],
+               [2., 4.]])
+        """
+        mean, lowest = np.maximum(self.mean, 0), self.rows.min(axis=0)
+        share = np.divide(mean, mean - lowest, out=np.ones_like(mean), where=lowest < 0)
+        rows = mean + (self.rows - self.mean) * share
+        return Background(np.maximum(rows, 0).astype(self.rows.dtype), self.weights)
+
 
 def summarize_rows(
     X: Any,

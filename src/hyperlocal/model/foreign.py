@@ -86,10 +86,12 @@ def foreign_background(estimator: Any) -> Background:
 
 def _kernel(estimator: Any) -> Kernel:
     name = estimator.kernel
-    if not callable(name) and name not in ("linear", "poly", "rbf", "sigmoid"):
+    if callable(name) or name not in ("linear", "poly", "rbf", "sigmoid"):
+        what = "a function" if callable(name) else repr(name)
         raise ValueError(
-            f"kernel={name!r} does not know the features, so that none of them can be explained; "
-            "give the kernel by name or as a function."
+            f"with kernel {what}, {type(estimator).__name__} keeps no support vectors, so that no "
+            "feature can be explained; use kernel='rbf', 'poly', 'linear' or 'sigmoid', or "
+            "hyperlocal.linear.KernelPegasosSVC, which keeps them for any function."
         )
     return Kernel(name, _gamma(estimator), int(estimator.degree), float(estimator.coef0))
 

@@ -16,15 +16,15 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ..maps.backwards import can_go_back, transform
-from ..maps.plain import NotPlain, plain_steps
 from ..runtime.threads import Workers, row_blocks
-from .background import Background, summarize_rows
-from .columns import column_groups
+from .background import Background
+from .columns import by_column, cells_of
 from .contributions import Contributions, Paths, as_dense, joined, model_paths
 from .explaining import ExplainedRows, Places, as_rows, input_names, local_places
 from .explanation import BoundaryPoint, Explanation, LocalRows
 from .explanations import Explanations
 from .foreign import foreign_background, foreign_model, is_known
+from .inverses import inverse
 
 ROWS_PER_BLOCK = 512
 
@@ -217,7 +217,7 @@ class _Chain:
         paths, level = self.paths(X, given)
         if paths.names is not None:
             return self._named(paths.contributions(), paths.names)
-        return self._of_columns(paths.contributions(), level, X)
+        return self._of_columns(paths, level, X, given)
 
     def paths(self, X: Any, given: Any) -> tuple[Paths, int]:
         """The ways before the first step that is undone, and its number."""
@@ -307,21 +307,21 @@ class _Chain:
         self.names = np.asarray(names, dtype=object)
         return found
 
-    def _of_columns(self, found: Contributions, level: int, X: Any) -> Contributions:
+    def _of_columns(self, paths: Paths, level: int, X: Any, given: Any) -> Contributions:
         """Named by the input, or by what the steps before make of it; dummies are summed."""
         if level == 0:
             names = getattr(X, "columns", None)
             estimator = (self.steps or [self.last])[0]
-            return self._named(found, input_names(estimator) if names is None else list(names))
-        groups = column_groups(self.steps[0]) if level == 1 else None
+            named = input_names(estimator) if names is None else list(names)
+            return self._named(paths.contributions(), named)
+        paths, groups = by_column(self.steps[:level], paths, X, given)
+        found = paths.contributions()
         if groups is not None:
-            cells = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X, dtype=object)
             members, labels, sources = groups
-            seen = np.empty((len(cells), len(labels)), dtype=object)
+            seen = np.empty((len(found.seen), len(labels)), dtype=object)
             for place, source in enumerate(sources):
-                seen[:, place] = (
-                    cells[:, source] if source >= 0 else found.seen[:, np.argmax(members == place)]
-                )
+                own = found.seen[:, np.argmax(members == place)]
+                seen[:, place] = own if source < 0 else cells_of(X, [source], object)[:, 0]
             return self._named(found.grouped(members, len(labels), seen), labels)
         names = None
         with suppress(AttributeError, ValueError, NotImplementedError):
@@ -335,35 +335,6 @@ class _Chain:
         for step in self.steps[:level]:
             names = step.get_feature_names_out(names)
         return np.asarray(names, dtype=object)
-
-
-def inverse(step: Any, rows: np.ndarray) -> np.ndarray | None:
-    """Rows that a transformer turns into the rows given, or near them; None where unknown.
-
-    A transformer that loses something, as Gaussians do, has other rows of its own.
-
-    Parameters
-    ----------
-    step : fitted transformer
-    rows : ndarray of shape (n_rows, n_features_out)
-    """
-    with suppress(Exception):
-        back = as_dense(step.inverse_transform(rows))
-        return back if np.isfinite(back).all() else None
-    with suppress(NotPlain):
-        steps = plain_steps(step)
-        if len(steps) == 1 and steps[0].kind == "scale":
-            factor = steps[0].parts["factor"]
-            away = rows - steps[0].parts["shift"]
-            return np.divide(away, factor, out=np.zeros_like(away), where=factor != 0)
-        if len(steps) == 1 and steps[0].kind == "matrix":
-            away = rows - steps[0].parts["shift"]
-            return np.linalg.lstsq(steps[0].parts["matrix"].T, away.T)[0].T
-        if len(steps) == 1 and steps[0].kind == "norm":
-            return rows
-        if len(steps) == 1 and steps[0].kind == "gaussian":  # it keeps some training rows
-            return summarize_rows(steps[0].parts["centers"]).rows
-    return None
 
 
 def _each(rows: Any, size: int = 1) -> list[Any]:
