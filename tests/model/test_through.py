@@ -157,7 +157,8 @@ def test_parts_that_cannot_be_undone_keep_their_outputs():
     """Two of three components: which columns the rest would be of is not known."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(60, 4)), columns=list("abcd"))
-    encoder = make_column_transformer((Nystroem(n_components=3), ["a", "b"]), ("passthrough", ["c"]))
+    parts = (Nystroem(n_components=3), ["a", "b"]), ("passthrough", ["c"])
+    encoder = make_column_transformer(*parts)
     model = make_pipeline(encoder, LinearSVC()).fit(table, table["a"] > 0)
     found = explain(model, table[:4])
     check_sums(found)
