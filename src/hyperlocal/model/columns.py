@@ -288,11 +288,10 @@ def _positions(columns: Any, names: list[str]) -> list[int]:
     if isinstance(columns, (str, int, np.integer)):
         columns = [columns]
     if isinstance(columns, slice):
-        ends = [names.index(one) if isinstance(one, str) else one
-                for one in (columns.start, columns.stop)]  # fmt: skip
-        if isinstance(columns.stop, str):
-            ends[1] += 1  # a name is part of its slice
-        return list(range(len(names)))[slice(*ends, columns.step)]
+        start, stop = (names.index(one) if isinstance(one, str) else one
+                       for one in (columns.start, columns.stop))  # fmt: skip
+        stop = stop + 1 if isinstance(columns.stop, str) else stop  # a name is part of its slice
+        return list(range(len(names)))[start : stop : columns.step]
     chosen = np.asarray(columns)
     if chosen.dtype == bool:
         return np.flatnonzero(chosen).tolist()
