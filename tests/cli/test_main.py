@@ -18,6 +18,7 @@ from hyperlocal.cli.options import Command
         (["comprae"], "(did you mean 'compare'?)"),
         (["compare", "--taget", "x"], "--taget (did you mean '--target'?)"),
         (["explain", "m", "d", "--methods", "x"], "--methods x (an option of compare)"),
+        (["fit", "a.csv", "-o", "m", "--C", "10"], "given to hyperlocal fit by --set NAME=VALUE"),
         (["compare", "--test-size", "1.5"], "must be between 0 and 1, not 1.5"),
         (["compare", "--test-size", "half"], "must be between 0 and 1, not half"),
         (["compare", "--seed", "-1"], "must be from 0 to 2**32 - 1"),

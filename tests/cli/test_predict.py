@@ -35,7 +35,16 @@ def test_unseen_category(cats_model, tmp_path, capsys):
     """A category that training did not see is none of those that it saw, and no error."""
     (tmp_path / "new.csv").write_text("weight,fur,age\n4.0,curly,7.0\n9.0,curly,7.0\n")
     assert main(["predict", cats_model, str(tmp_path / "new.csv")]) == 0
-    assert len(lines_of(capsys)) == 2
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) == 2
+    assert "fur: 2 rows have a value that training had not ('curly')" in err
+
+
+def test_a_folder_that_does_not_exist(cats_model, cats_csv, tmp_path, capsys):
+    """It is named before anything is read, with the remedy."""
+    output = str(tmp_path / "no" / "p.csv")
+    assert main(["predict", cats_model, cats_csv, "-o", output]) == 1
+    assert "--output: no folder" in capsys.readouterr().err
 
 
 def test_gaps_and_columns_that_were_dropped(tmp_path, capsys):

@@ -112,6 +112,26 @@ def test_labels_of_text(write):
         assert read_table(write("a.csv", text)).y_train.tolist() == ["True", "False"]
 
 
+def test_labels_stay_as_they_are_written(write):
+    """Codes keep their zeros and truth values their case."""
+    for labels in (["01", "02"], ["TRUE", "FALSE"], ["true", "false"]):
+        text = "a,b\n" + "".join(f"{j},{label}\n" for j, label in enumerate(labels))
+        assert read_table(write("a.csv", text)).y_train.tolist() == labels
+
+
+def test_very_many_columns_are_not_all_named(write):
+    """A message names the first ones."""
+    names = ",".join(f"c{j}" for j in range(500))
+    with pytest.raises(ValueError, match=r"no column 'label'; columns are c0, .*c29, … \(or"):
+        read_table(write("a.csv", f"{names}\n{','.join('1' * 500)}\n"), target="label")
+
+
+def test_a_folder(tmp_path):
+    """It is not said to be missing."""
+    with pytest.raises(IsADirectoryError, match="a folder; give a file of it"):
+        read_table(tmp_path)
+
+
 def test_raw_rows_are_not_encoded(write):
     """Text stays text; the target is left out; columns can be chosen by name, in any order."""
     path = write("a.csv", "size,fur,tame\n1,long,yes\n2,short,no\n")

@@ -80,3 +80,10 @@ def test_without_zstandard(tmp_path, monkeypatch):
     (tmp_path / "a.csv.zst").write_bytes(zstandard.compress(TEXT.encode()))
     with pytest.raises(ImportError, match=r"hyperlocal\[cli\]"):
         read_table(tmp_path / "a.csv.zst")
+
+
+def test_what_is_no_text(tmp_path):
+    """Other bytes are refused, rather than read as names of columns."""
+    (tmp_path / "a.csv").write_bytes(bytes(range(256)) * 20)
+    with pytest.raises(ValueError, match=r"a\.csv: not a text; save it as \.csv"):
+        read_table(tmp_path / "a.csv")

@@ -114,6 +114,8 @@ class _Parser(argparse.ArgumentParser):
         word = "" if found is None else found[1] or found[2]
         takers = self.known.get(word)
         hint = f" (an option of {', '.join(takers)})" if takers else close_to(word, [*self.known])
+        if not hint and re.search(r"unrecognized arguments: --\w+[ =]", message):
+            hint = " (settings of a method are given to hyperlocal fit by --set NAME=VALUE)"
         super().error(message + hint)
 
 

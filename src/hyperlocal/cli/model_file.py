@@ -19,8 +19,10 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from ..compare.targets import CLASSIFICATION, REGRESSION
+from ..data.table import columns_of
 from ..datasets import RawRows, is_sparse, read_raw, stream
 from ..datasets.dataset import take_rows
+from ..estimators.column_notes import notes_on
 from ..estimators.table_encoder import TableEncoder
 from ..export import TRUSTED_TYPES
 from ..runtime.versions import package_version
@@ -114,6 +116,13 @@ class StoredModel:
         if hasattr(self.encoder, "feature_names_in_") and isinstance(X, np.ndarray):
             X = as_table(X, self._columns)
         return replace(rows, X=X)
+
+    def notes_on(self, X: Any) -> list[str]:
+        """What the encoder fills in, or does not know, in rows of a table."""
+        if not isinstance(self.encoder, TableEncoder):
+            return []
+        encoders = zip(self.encoder.kinds_, self.encoder.encoders_, strict=True)
+        return notes_on(dict(encoders), columns_of(X))
 
     @property
     def has_intervals(self) -> bool:

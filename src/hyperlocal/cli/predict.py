@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -17,9 +18,11 @@ from .options import (
     add_model_and_data,
     add_output_switches,
     add_stream_switches,
+    check_folder,
     check_stream_switches,
     fraction,
     print_json,
+    print_notes,
     say,
 )
 
@@ -73,6 +76,8 @@ def _run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--{asked[1]}: goes without --{asked[0]}")
     stored = load(arguments.model)
     outputs = _outputs(stored, arguments)
+    if arguments.output is not None:
+        check_folder("--output", os.path.dirname(arguments.output))
     if arguments.stream:
         blocks = stored.stream(arguments.data, folder=arguments.folder)
     else:
@@ -82,6 +87,8 @@ def _run(arguments: argparse.Namespace) -> int:
     with _writable(arguments.output) as file:
         for number, rows in enumerate(blocks):
             quiet = arguments.quiet or arguments.stream
+            if not arguments.stream:
+                print_notes(stored.notes_on(rows.X), quiet=quiet)
             labels = stored.apply(stored.pipeline.predict, rows.X, quiet=quiet)
             scores = outputs(rows.X, quiet)
             n_rows += len(labels)

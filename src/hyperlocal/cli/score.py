@@ -50,7 +50,7 @@ def _run(arguments: argparse.Namespace) -> int:
             f"{arguments.data}: labels such as {y[0]!s} where the model's classes are "
             f"{', '.join(map(str, classes[:5]))}; is the target the right column?"
         )
-    print_notes(rows.notes, quiet=arguments.quiet)
+    print_notes([*rows.notes, *stored.notes_on(rows.X)], quiet=arguments.quiet)
     predicted = stored.apply(stored.pipeline.predict, rows.X, quiet=arguments.quiet)
     positive = arguments.positive or stored.about.positive
     result: dict[str, Any] = {"data": rows.name, "n_rows": len(y)}
@@ -78,7 +78,7 @@ def _measured_values(
     assert rows.y is not None
     target = find_target(rows.name, rows.y, REGRESSION)
     X, y = target.with_rows(rows.X)
-    print_notes([*target.notes, *rows.notes], quiet=arguments.quiet)
+    print_notes([*target.notes, *rows.notes, *stored.notes_on(X)], quiet=arguments.quiet)
     predicted = stored.apply(stored.pipeline.predict, X, quiet=arguments.quiet)
     result: dict[str, Any] = {"data": rows.name, "n_rows": len(y)}
     result |= figures_of_values(y, predicted)

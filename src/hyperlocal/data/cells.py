@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -13,7 +14,9 @@ from .arguments import LARGEST_NUMBER
 
 MOST_TYPOS = 0.05  # part of a column of numbers or dates that may be something else
 _MISSING = frozenset({"", "?", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null"})
+_TRUTH = {"true": 1.0, "false": 0.0}
 _UNIT = re.compile(r"([-+]?)\s*[$€£¥]?\s*([-+]?[\d.,]+)\s*[€£%]?")
+_QUANTITY = re.compile(r"[-+]?[\d.,]+\s*(°[CF]?|[^\W\d_]{1,10}(?:[/²³][^\W\d_]{0,8})?)")
 _CODE = re.compile(r"[-+]?0\d")  # "0012" is a code: as a number it would lose its zeros
 _COMMA = re.compile(r"[-+]?(\d{1,3}(\.\d{3})+|\d+),\d+")
 _SPACED = re.compile(r"\d{1,3}([ \u00a0\u202f'’]\d{3})+")  # thousands apart: "1 204"
@@ -70,6 +73,35 @@ def bare_number(text: str) -> str:
     return text if found is None else f"{found[1]}{found[2]}"
 
 
+def unit_of(texts: Sequence[str | None]) -> str:
+    """The word that follows almost all numbers of a column; empty if there is none.
+
+    Examples
+    --------
+    >>> from hyperlocal.data.cells import unit_of
+    >>> unit_of(["12 km", "3.5 km", None]), unit_of(["12 km", "80 m"]), unit_of(["12", "3"])
+    ('km', '', '')
+    """
+    found = [_QUANTITY.fullmatch(text) for text in texts if text is not None]
+    units = Counter(match[1].lower() for match in found if match is not None)
+    unit, count = units.most_common(1)[0] if units else ("", 0)
+    return unit if count >= (1 - MOST_TYPOS) * len(found) else ""
+
+
+def without_unit(text: str | None, unit: str) -> str | None:
+    """Text without this word at its end.
+
+    Examples
+    --------
+    >>> from hyperlocal.data.cells import without_unit
+    >>> without_unit("12 KM", "km"), without_unit("4o", "km")
+    ('12', '4o')
+    """
+    if text is None or not unit or not text.lower().endswith(unit):
+        return text
+    return text[: -len(unit)].rstrip()
+
+
 def _without_blanks(found: re.Match[str]) -> str:
     return "".join(filter(str.isdigit, found[0]))
 
@@ -77,13 +109,19 @@ def _without_blanks(found: re.Match[str]) -> str:
 def number_of(text: str | None, decimal_comma: bool = False) -> float:
     """Text as a number; NaN if it is none, or huge. Signs of money and per cent are left out.
 
+    Words for truth values are 1 and 0: a table may hold them as such, or as text.
+
     Examples
     --------
     >>> from hyperlocal.data.cells import number_of
     >>> number_of("$1,204.5"), number_of("1.204,5 €", decimal_comma=True), number_of("4o")
     (1204.5, 1204.5, nan)
+    >>> number_of("TRUE"), number_of("false")
+    (1.0, 0.0)
     """
     text = None if text is None else bare_number(text)
+    if text is not None and (truth := _TRUTH.get(text.lower())) is not None:
+        return truth
     if text is None or _CODE.match(text):
         return np.nan
     if decimal_comma:

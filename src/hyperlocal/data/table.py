@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from .arguments import LARGEST_NUMBER
-from .cells import for_distinct, number_of, seconds_of, text_of
+from .cells import for_distinct, number_of, seconds_of, text_of, without_unit
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,12 @@ class Column:
             return self
         values, codes = np.unique(self.numbers, return_inverse=True)
         return replace(self, numbers=None, codes=codes, values=values.tolist())
+
+    def without(self, unit: str) -> Column:
+        """This column without the unit that follows its numbers."""
+        if self.numbers is not None or not unit:
+            return self
+        return replace(self, values=[without_unit(text, unit) for text in self.texts])
 
     def as_numbers(self, decimal_comma: bool = False) -> np.ndarray:
         """Numbers; NaN where a cell is missing or is no number."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -12,6 +13,7 @@ Rows: TypeAlias = Any  # a 2-D numpy array, scipy's CSR rows, or a pandas table
 # Twice the widest set of the LIBSVM collection. A model stores at least a weight per column, so a
 # wrong digit of an index must not become an allocation of terabytes.
 MOST_COLUMNS = 100_000_000
+_CODE = re.compile(r"0\d+")
 
 
 def is_sparse(X: Any) -> bool:
@@ -154,6 +156,8 @@ def tidy_labels(values: Any) -> np.ndarray:
     labels = np.asarray(values)
     if labels.dtype.kind in "OSU":
         labels = labels.astype(str)
+        if any(map(_CODE.fullmatch, np.unique(labels))):
+            return labels  # as numbers they would lose their zeros
         try:
             numbers = labels.astype(np.float64)
         except ValueError:

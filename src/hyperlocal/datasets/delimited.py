@@ -2,7 +2,8 @@
 
 pandas parses them. What it must be given is found in the first lines of a file: what separates the
 cells, whether the first line is a header, whether numbers have decimal commas, and which columns
-hold codes such as "0012". The index of a frame is the line of the file in which each row stands.
+hold codes such as "0012" or words such as "TRUE", which stay as they are. The index of a frame is
+the line of the file in which each row stands.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ MISSING = (
 )  # fmt: skip
 _COMMA = re.compile(r"[-+]?\d+,\d+")
 _POINT = re.compile(r"[-+]?\d+\.\d+")
-_CODE = re.compile(r"0\d+")
+# Read as numbers or truth values, these would not be written again as they are in the file.
+_VERBATIM = re.compile(r"0\d+|TRUE|FALSE|true|false")
 _DELIMITERS = ("\t", ";", "|", ",")  # comma after semicolon, because of decimal commas
 
 
@@ -37,7 +39,7 @@ class Layout:
     names: tuple[str, ...]
     has_header: bool
     decimal: str
-    codes: tuple[int, ...]  #: columns that must stay text, because of leading zeros
+    codes: tuple[int, ...]  #: columns that stay text: codes with leading zeros, and some words
     lines_before: int  #: lines before the first row
 
     def options(self) -> dict[str, Any]:
@@ -260,5 +262,5 @@ def _decimal(rows: Sequence[Sequence[str]], delimiter: str) -> str:
 
 def _code_columns(rows: Sequence[Sequence[str]], n_columns: int) -> Iterator[int]:
     for j in range(n_columns):
-        if any(len(row) > j and _CODE.fullmatch(row[j]) for row in rows):
+        if any(len(row) > j and _VERBATIM.fullmatch(row[j]) for row in rows):
             yield j

@@ -15,8 +15,9 @@ import numpy as np
 from sklearn.datasets import load_svmlight_file
 
 from .dataset import MOST_COLUMNS, Dataset, Rows, csr_rows, tidy_labels
+from .packed import open_bytes
 from .reading import BlockCache, Reading
-from .text import SAMPLE_LINES, is_number, open_bytes, open_text, table_name
+from .text import SAMPLE_LINES, is_number, open_text, table_name
 
 _SVMLIGHT_PAIR = re.compile(r"(qid|\d+):\S+")
 

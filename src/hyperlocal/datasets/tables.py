@@ -31,6 +31,7 @@ _OTHER_FORMATS = (
     ".feather", ".xlsx", ".xls", ".ods", ".h5", ".hdf5", ".mat", ".pkl", ".json", ".jsonl", ".arff",
     ".dta", ".sav", ".sas7bdat", ".rds",
 )  # fmt: skip
+MOST_LISTED = 30  # names in a message
 _MAGIC = {b"PAR1": ".parquet", b"\x93NUM": ".npy"}
 _FOLDERS: list[tempfile.TemporaryDirectory] = []  # removed when the program ends
 
@@ -185,7 +186,7 @@ class Wanted:
         if not -len(names) <= number < len(names):
             raise ValueError(
                 f"{self.path}: no column {self.target!r}{close_to(self.target, names)}; columns "
-                f"are {', '.join(names)} (or numbers 0 to {len(names) - 1})"
+                f"are {listed(names)} (or numbers 0 to {len(names) - 1})"
             )
         return number % len(names)
 
@@ -214,7 +215,7 @@ class Wanted:
             shown = ", ".join(repr(name) for name in missing[:5]) + (", …" if missing[5:] else "")
             raise ValueError(
                 f"{self.path}: lacks {len(missing)} of the {len(wanted)} columns needed: {shown}; "
-                f"columns are {', '.join(found)}"
+                f"columns are {listed(found)}"
             )
         return frame.reindex(columns=wanted)
 
@@ -242,6 +243,18 @@ def close_to(name: object, names: Sequence[str]) -> str:
     return f" (did you mean {by_case[close[0]]!r}?)" if close else ""
 
 
+def listed(names: Sequence[str]) -> str:
+    """Names one after the other; of very many, the first ones.
+
+    Examples
+    --------
+    >>> from hyperlocal.datasets.tables import listed
+    >>> listed(["island", "species"]), listed(list("abc") * 20)[-8:]
+    ('island, species', 'b, c, …')
+    """
+    return ", ".join([*names[:MOST_LISTED], "…"] if len(names) > MOST_LISTED else names)
+
+
 def known_column(target: Any, columns: Sequence[str] | None) -> Any:
     """A column that is known to exist: if its name is in the first line, that is a header."""
     return columns[0] if columns and not isinstance(target, str) else target
@@ -252,6 +265,8 @@ def existing_file(path: str | Path) -> Path:
     if str(path) == "-":
         return _standard_input()
     path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path}: a folder; give a file of it")
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file")
     if path.suffix in _OTHER_FORMATS:

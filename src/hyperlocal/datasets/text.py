@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import bz2
 import codecs
-import gzip
 import io
-import lzma
-import zipfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
+
+from .packed import ENDINGS, open_bytes
 
 SAMPLE_LINES = 100  # the part of a text file from which its format is recognized
 SAMPLE_BYTES = 1 << 18
 FEWEST_LINES = 10  # in the sample, where lines are longer than its bytes
-PACKED = (".gz", ".bz2", ".xz", ".zip", ".zst")
+MOST_CONTROLS = 0.01  # part of a text that may be control characters
+_CONTROLS = bytes(code for code in range(1, 32) if chr(code) not in "\t\n\v\f\r\x1a\x1b")
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
@@ -24,7 +22,7 @@ _MARKS = {
 
 def table_name(path: Path) -> str:
     """Return the name of a file without its endings."""
-    return Path(path.stem).stem if path.suffix in PACKED else path.stem
+    return Path(path.stem).stem if path.suffix in ENDINGS else path.stem
 
 
 def is_number(text: str) -> bool:
@@ -36,49 +34,7 @@ def is_number(text: str) -> bool:
     return True
 
 
-# ---- bytes ---------------------------------------------------------------------------------------
-
-
-def open_bytes(path: Path) -> IO[bytes]:
-    """Open a file, unpacked; its first bytes say how it is packed, whatever its name."""
-    with open(path, "rb") as file:
-        head = file.read(4)
-    opening = next((opens for magic, opens in _UNPACK.items() if head.startswith(magic)), None)
-    return open(path, "rb") if opening is None else opening(path)
-
-
-def _open_zip(path: Path) -> IO[bytes]:
-    with zipfile.ZipFile(path) as archive:
-        files = [
-            name
-            for name in archive.namelist()
-            if not name.endswith("/") and not name.startswith("__MACOSX/")
-        ]
-        if len(files) != 1:
-            raise ValueError(f"{path}: holds {len(files)} files; pack the table alone")
-        return archive.open(files[0])
-
-
-def _open_zst(path: Path) -> IO[bytes]:
-    try:
-        import zstandard
-    except ImportError as error:
-        raise ImportError(
-            f"{path}: .zst files need zstandard; pip install 'hyperlocal[cli]', or unpack it first"
-        ) from error
-    return zstandard.open(path, "rb")
-
-
-_UNPACK: dict[bytes, Callable[[Path], Any]] = {
-    b"\x1f\x8b": gzip.open,
-    b"BZh": bz2.open,
-    b"\xfd7zX": lzma.open,
-    b"PK\x03\x04": _open_zip,
-    b"\x28\xb5\x2f\xfd": _open_zst,
-}
-
-
-# ---- text ----------------------------------------------------------------------------------------
+# ---- encodings -----------------------------------------------------------------------------------
 
 
 def _as_cp1252(error: UnicodeError) -> tuple[str, int]:
@@ -113,8 +69,12 @@ def open_text(path: Path) -> TidyText:
     """Open a text file, packed or not; bytes that are not UTF-8 are read as cp1252."""
     with open_bytes(path) as file:
         head = file.read(SAMPLE_BYTES)
+    encoding = encoding_of(head)
+    n_controls = len(head) - len(head.translate(None, _CONTROLS))
+    if encoding == "utf-8" and n_controls > MOST_CONTROLS * len(head):
+        raise ValueError(f"{path}: not a text; save it as .csv, .npz or .parquet")
     raw: Any = open_bytes(path)
-    text = io.TextIOWrapper(raw, encoding=encoding_of(head), errors="hyperlocal-cp1252", newline="")
+    text = io.TextIOWrapper(raw, encoding=encoding, errors="hyperlocal-cp1252", newline="")
     # Old files end lines with a carriage return; in others it may be part of a cell.
     return TidyText(text, " " if b"\n" in head else "\n")
 

@@ -46,7 +46,10 @@ class ColumnEncoder(ABC):
 
 @dataclass(frozen=True)
 class NumberEncoder(ColumnEncoder):
-    """``(x - center) / scale``, missing values filled in, and an indicator of these."""
+    """``(x - center) / scale``, missing values filled in, and an indicator of these.
+
+    ``unit`` is a word that may follow the numbers in cells of text.
+    """
 
     kind: str
     fill: float
@@ -54,6 +57,7 @@ class NumberEncoder(ColumnEncoder):
     scale: float
     has_indicator: bool
     decimal_comma: bool = False
+    unit: str = ""
 
     @property
     def endings(self) -> list[str]:
@@ -72,7 +76,7 @@ class NumberEncoder(ColumnEncoder):
 
     def write(self, column: Column, out: np.ndarray) -> None:
         """Write the number and the indicator."""
-        numbers = column.as_numbers(self.decimal_comma)
+        numbers = column.without(self.unit).as_numbers(self.decimal_comma)
         missing = ~np.isfinite(numbers)
         out[:, 0] = (np.where(missing, self.fill, numbers) - self.center) / self.scale
         if self.has_indicator:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 
 from ..data.arguments import check_auto, check_choice, check_flag, check_number
-from ..data.cells import MOST_TYPOS, date_style, has_decimal_commas, number_of, seconds_of
+from ..data.cells import MOST_TYPOS, date_style, has_decimal_commas, number_of, seconds_of, unit_of
 from ..data.table import Column
-from ..datasets.tables import close_to
+from ..datasets.tables import close_to, listed
 from .column_encoders import (
     CYCLES,
     DAY,
@@ -23,6 +23,7 @@ from .column_encoders import (
     NumberEncoder,
     TextEncoder,
 )
+from .column_notes import counts_of, missing, missing_dates, typos
 
 MOST_WORDS = 10  # different ones in a column of numbers: "none", "unknown" and the like
 MOST_TEXT_FEATURES = 1 << 20  # each has a name
@@ -77,24 +78,20 @@ def plan(column: Column, name: str, rules: Rules, as_category: bool) -> Plan:
     texts = column.texts
     if not any(text is not None for text in texts):
         return Plan(None, ("dropped: no values",))
-    comma = has_decimal_commas(texts)
-    if _mostly_numbers(column, comma):
-        return _plan_numbers(column, name, rules, comma)
+    unit = unit_of(texts)
+    bare = column.without(unit)
+    comma = has_decimal_commas(bare.texts)
+    if _mostly_numbers(bare, comma):
+        return _plan_numbers(bare, name, rules, comma, unit)
     style = date_style(texts)
     if style is not None:
         return _plan_dates(column, style, rules)
     return _plan_category(column, rules, may_drop=True)
 
 
-def _counts(column: Column) -> np.ndarray:
-    cells = column.as_cells()
-    assert cells.codes is not None
-    return np.bincount(cells.codes, minlength=len(cells.values or ()))
-
-
 def _mostly_numbers(column: Column, comma: bool) -> bool:
     """Whether all but a few cells are numbers, or half of them, many, with few words between."""
-    counts = _counts(column)
+    counts = counts_of(column)
     present = np.array([text is not None for text in column.texts])
     good = np.array([np.isfinite(number_of(text, comma)) for text in column.texts])
     n_good, n_cells = counts[good].sum(), counts[present].sum()
@@ -102,13 +99,16 @@ def _mostly_numbers(column: Column, comma: bool) -> bool:
     return bool(n_good >= (0.5 if has_few_words else 1 - MOST_TYPOS) * n_cells > 0)
 
 
-def _plan_numbers(column: Column, name: str, rules: Rules, comma: bool = False) -> Plan:
+def _plan_numbers(
+    column: Column, name: str, rules: Rules, comma: bool = False, unit: str = ""
+) -> Plan:
     numbers = column.as_numbers(comma)
     known = numbers[np.isfinite(numbers)]
     values = np.unique(known)
     n_missing = len(numbers) - len(known)
     if len(values) < 2 and not (len(values) and n_missing):
-        return Plan(None, ("dropped: no values" if not len(values) else "dropped: constant",))
+        reason = "dropped: no values" if not len(values) else "dropped: constant"
+        return Plan(None, (*typos(column, lambda text: number_of(text, comma), "number"), reason))
     if _is_id(known, values, name):
         return Plan(None, (f"dropped: an id ({len(values):,} different whole numbers)",))
     fill = float(np.median(known) if rules.impute == "median" else np.mean(known))
@@ -117,12 +117,10 @@ def _plan_numbers(column: Column, name: str, rules: Rules, comma: bool = False) 
         fill = float(values[int(np.mean(known == values[1]) > 0.5)])
     filled = np.where(np.isfinite(numbers), numbers, fill)
     center, scale = _center_and_scale(filled, values, is_flag, rules)
-    notes = _typos(column, lambda text: number_of(text, comma), "number")
-    if n_missing:
-        what = "value" if n_missing == 1 else "values"
-        notes += (f"{n_missing:,} missing {what} filled in by {fill:g}",)
+    notes = typos(column, lambda text: number_of(text, comma), "number")
+    notes += missing(n_missing, fill)
     kind = "flag" if is_flag else "number"
-    return Plan(NumberEncoder(kind, fill, center, scale, n_missing > 0, comma), notes)
+    return Plan(NumberEncoder(kind, fill, center, scale, n_missing > 0, comma, unit), notes)
 
 
 def _center_and_scale(
@@ -133,24 +131,6 @@ def _center_and_scale(
     if is_flag:  # like one-hot columns: 0 and 1
         return float(values[0]), float(values[1] - values[0])
     return float(filled.mean()), float(filled.std()) or 1.0
-
-
-def _typos(column: Column, read: Callable[[str], float], what: str) -> tuple[str, ...]:
-    """A note on cells that ``read`` cannot make numbers of."""
-    if column.numbers is not None:
-        n_infinite = int(np.isinf(column.numbers).sum())
-        return (f"{n_infinite:,} infinite values read as missing",) if n_infinite else ()
-    bad = [
-        (text, count)
-        for text, count in zip(column.texts, _counts(column), strict=True)
-        if text is not None and not np.isfinite(read(text))
-    ]
-    if not bad:
-        return ()
-    n_rows = sum(count for _, count in bad)
-    shown = ", ".join(repr(text) for text, _ in bad[:3]) + (", …" if bad[3:] else "")
-    cells = f"cell is not a {what}" if n_rows == 1 else f"cells are not {what}s"
-    return (f"{n_rows:,} {cells} ({shown}): read as missing",)
 
 
 def _is_id(known: np.ndarray, values: np.ndarray, name: str) -> bool:
@@ -177,15 +157,14 @@ def _plan_dates(column: Column, style: str, rules: Rules) -> Plan:
         if span > length / 2 and np.ptp(known % length) > length / 100
     )
     n_missing = len(seconds) - len(known)
-    notes = _typos(column, lambda text: seconds_of(text, style), "date")
-    if n_missing:
-        notes += (f"{n_missing:,} missing dates",)
+    notes = typos(column, lambda text: seconds_of(text, style), "date")
+    notes += missing_dates(n_missing)
     return Plan(DateEncoder(style, first, fill, center, scale, cycles, n_missing > 0), notes)
 
 
 def _plan_category(column: Column, rules: Rules, may_drop: bool) -> Plan:
     counts: dict[str | None, int] = {}
-    for text, count in zip(column.texts, _counts(column).tolist(), strict=True):
+    for text, count in zip(column.texts, counts_of(column).tolist(), strict=True):
         counts[text] = counts.get(text, 0) + count
     n_missing = counts.pop(None, 0)
     ranked = sorted(counts, key=lambda text: (-counts[text], text or ""))[: rules.max_categories]
@@ -237,6 +216,6 @@ def known_names(argument: str, given: Collection[str], names: Sequence[str]) -> 
     if isinstance(given, str) or not isinstance(given, Collection):
         raise TypeError(f"{argument} must be a sequence of names of columns, not {given!r}.")
     for name in set(given) - set(names):
-        hint = f"{close_to(name, names)}; columns are {', '.join(names)}"
+        hint = f"{close_to(name, names)}; columns are {listed(list(names))}"
         raise ValueError(f"{argument}: no column {name!r}{hint}")
     return set(given)

@@ -234,7 +234,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         kept = [(j, encoder) for j, encoder in enumerate(self.encoders_) if encoder is not None]
         if not kept:
             raise ValueError(
-                f"no column is left to encode (n_samples={n_rows}): {'; '.join(self.notes_[:5])}"
+                f"no column is left to encode (n_samples={n_rows}) {'; '.join(self.notes_[:5])}"
             )
         widths = [len(encoder.endings) for _, encoder in kept]
         self.groups_ = np.repeat([j for j, _ in kept], widths)
