@@ -29,6 +29,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <vector>
 
 #include "path_lines.hpp"
 #include "path_sums.hpp"
@@ -77,8 +79,13 @@ inline bool fit_in_single(const GatePaths& paths, const PathOptions& options,
   const auto are_not_large = [&](const double* numbers, Index n) {
     return are_all(numbers, n, [](double number) { return std::fabs(number) < large; });
   };
+  const auto vanish = [&](const double* numbers, Index n) {
+    return are_all(numbers, n, [](double number) { return std::fabs(number) < small; });
+  };
   const Index n = paths.n_rows, m = paths.n_anchors, n_references = paths.n_references;
   const Index n_scores = m * paths.n_columns, d = features.n_features;
+  if (vanish(paths.row_scores, n * n_scores) && vanish(paths.start_scores, n_scores * n_references))
+    return false;
   const Index n_lengths = 6 * n * n_references;
   const bool may_vanish = options.bias * options.bias < small;
   const auto is_seen = [](double square) { return square == 0 || std::fabs(square) > small; };
@@ -104,10 +111,17 @@ inline bool fit_in_single(const GatePaths& paths, const PathOptions& options,
 inline void path_contributions(const GatePaths& paths, const PathOptions& options,
                                const PathRule& coarse, const PathRule& fine,
                                const PathFeatures& features, double* out) {
-  const bool is_rough = paths.gates == nullptr && paths.n_anchors > 1 &&
-                        detail::fit_in_single(paths, options, features);
-  const auto add = is_rough ? detail::add_contributions<float> : detail::add_contributions<double>;
-  add(paths, options, coarse, fine, features, out);
+  if (paths.gates == nullptr && paths.n_anchors > 1 &&
+      detail::fit_in_single(paths, options, features)) {
+    std::vector<double> found(paths.n_rows * paths.n_columns * features.n_features);
+    detail::add_contributions<float>(paths, options, coarse, fine, features, found.data());
+    // Products of three numbers may be too large all the same.
+    if (std::all_of(found.begin(), found.end(), [](double one) { return std::isfinite(one); })) {
+      std::transform(found.begin(), found.end(), out, out, std::plus<double>());
+      return;
+    }
+  }
+  detail::add_contributions<double>(paths, options, coarse, fine, features, out);
 }
 
 }  // namespace hyperlocal

@@ -364,7 +364,7 @@ class LinesToRow {
   Index m_, n_columns_, begin_ = 0, n_listed_ = 0;
   bool keeps_largest_;
   Index source_[lanes];
-  bool jumps_[lanes];
+  bool jumps_[lanes] = {};
   std::vector<Lane> kept_;
   std::vector<Index> active_;
   std::vector<Lane> start_logits_, change_, logits_, gate_;

@@ -218,7 +218,8 @@ def _variance(X: Any) -> float:
         return float(X.var(dtype=np.float64))
     size = X.shape[0] * X.shape[1]
     mean = X.sum(dtype=np.float64) / size
-    return float(np.square(X.data, dtype=np.float64).sum() / size - mean * mean)
+    squares = np.square(X.data - mean, dtype=np.float64).sum() + (size - X.nnz) * mean * mean
+    return float(squares / size)
 
 
 def _dense(X: Any) -> np.ndarray:

@@ -119,12 +119,27 @@ def check_predictions(model, X, y):
         np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1, rtol=1e-4)
 
 
+def check_explanations(model, X):
+    """Contributions are finite and add up to the scores; what cannot be explained is said."""
+    try:
+        explained = list(model.explain(X[:2]))
+    except ValueError as error:
+        assert "cannot be explained" in str(error)  # noqa: PT017
+        return
+    for one in explained:
+        parts = [one.references, one.contributions.sum(axis=1), one.remainders]
+        assert np.isfinite(parts).all()
+        sizes = np.abs(parts).sum(axis=0) + np.abs(one.contributions).sum(axis=1)
+        assert (np.abs(np.sum(parts, axis=0) - one.scores) <= 1e-6 * sizes).all()
+        assert str(one)
+
+
 @pytest.mark.parametrize("name", [*CLASSIFIERS, *REGRESSORS])
 @settings(max_examples=N_FITS // len([*CLASSIFIERS, *REGRESSORS]) + 1,
           suppress_health_check=list(HealthCheck))  # fmt: skip
 @given(data=st.data())
 def test_fits_work_or_raise(name, data):
-    """Any rows and parameters: finite predictions in bounded time, or an error with a message."""
+    """Any rows and parameters: finite scores and explanations in bounded time, or a clear error."""
     X, y, weights = data.draw(problems(), "X, y, sample_weight")
     model = make(name, **data.draw(parameters(name), "parameters"))
     begin = time.process_time()
@@ -136,6 +151,7 @@ def test_fits_work_or_raise(name, data):
             assert len(str(error)) > 20  # noqa: PT017
         else:
             check_predictions(model, X, y)
+            check_explanations(model, X)
     assert time.process_time() - begin < SECONDS
 
 

@@ -50,6 +50,11 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, values: bool = True) -> A
     return X
 
 
+def longest_row(dtype: np.dtype) -> float:
+    """The length of rows from which on products of features overflow."""
+    return math.sqrt(math.sqrt(np.finfo(dtype).max))
+
+
 def check_values(X: Any) -> None:
     """Raise where rows are not finite, or so large that their products overflow."""
     assert_all_finite(X, input_name="X")
@@ -224,7 +229,7 @@ def _check_magnitude(X: Any, *, fitted_to: bool = False) -> None:
     limits = np.finfo(X.dtype)
     with np.errstate(over="ignore", under="ignore"):
         largest = float(row_norms(X, squared=True).max())
-    if largest >= math.sqrt(limits.max):
+    if largest >= longest_row(X.dtype) ** 2:
         size, problem = math.sqrt(largest), "their products overflow"
     elif fitted_to and largest < limits.tiny and (size := float(abs(X).max())) > 0:
         problem = "all products vanish"

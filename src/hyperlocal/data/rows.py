@@ -12,6 +12,9 @@ from ..runtime.threads import Workers, row_blocks
 
 FLOATS = (np.float64, np.float32)
 ROWS_PER_NORM_BLOCK = 2_048
+NUMBERS_PER_BLOCK = 1 << 18
+# The computed deviation of a constant feature, relative to its mean, is less.
+ROUNDING = 100 * np.finfo(np.float64).eps
 LARGEST_WIDTH = np.iinfo(np.int32).max
 
 
@@ -167,3 +170,46 @@ def squared_lengths(X: Any, workers: Workers) -> np.ndarray:
 
     workers.map(fill, row_blocks(X.shape[0], ROWS_PER_NORM_BLOCK))
     return norms
+
+
+def feature_moments(X: Any, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted means and standard deviations of features, in double precision, in row blocks.
+
+    Squares are those of differences to the mean, so that features far from zero keep their digits.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n_rows, n_features)
+    shares : ndarray of shape (n_rows,)
+        Weights of rows; they sum to one.
+
+    Returns
+    -------
+    mean, deviation : ndarray of shape (n_features,)
+        The deviation of a constant feature is zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.data.rows import feature_moments
+    >>> mean, deviation = feature_moments(np.array([[1e9], [1e9 + 2]]), np.array([0.5, 0.5]))
+    >>> mean.tolist(), deviation.tolist()
+    ([1000000001.0], [1.0])
+    """
+    blocks = list(row_blocks(X.shape[0], max(1, NUMBERS_PER_BLOCK // max(1, X.shape[1]))))
+    mean, squares = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    for begin, end in blocks:
+        mean += shares[begin:end] @ X[begin:end].astype(np.float64)
+    for begin, end in blocks:
+        part, weights = X[begin:end], shares[begin:end]
+        if not sp.issparse(X):
+            squares += weights @ np.square(part - mean)
+            continue
+        own = np.repeat(weights, np.diff(part.indptr))  # those of the stored numbers
+        away = own * np.square(part.data - mean[part.indices])
+        at_zero = weights.sum() - np.bincount(part.indices, own, X.shape[1])
+        at_zero[np.bincount(part.indices, minlength=X.shape[1]) == end - begin] = 0
+        squares += np.bincount(part.indices, away, X.shape[1])
+        squares += np.maximum(at_zero, 0) * np.square(mean)
+    deviation = np.sqrt(squares)
+    return mean, np.where(deviation > ROUNDING * np.abs(mean), deviation, 0)

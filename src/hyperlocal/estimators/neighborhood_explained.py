@@ -98,7 +98,7 @@ class NeighborhoodModel:
 
     def scores(self, X: Any, workers: Workers) -> np.ndarray:
         """Scores of rows, ``(n_rows, n_columns)``."""
-        return self.svms.scores(self._mapped(X), workers)[0]
+        return self.svms.scores(self._queries(X), workers)[0]
 
     def local_rows(self, X: Any, workers: Workers) -> Iterator[LocalRows]:
         """The linear model at each row: gradients of its SVM, averaged on the way from zero."""
@@ -137,7 +137,7 @@ class NeighborhoodModel:
                 f"metric {type(self.metric).__name__} has no plain form, so that its features "
                 "cannot be explained; MEGM, NeighborhoodComponentsAnalysis, PCA and scalers have."
             )
-        return query_models(self.svms, self._mapped(X), workers, self.candidates)
+        return query_models(self.svms, self._queries(X), workers, self.candidates)
 
     def _weights(
         self, models: list[QueryModel], rows: np.ndarray, starts: list[np.ndarray]
@@ -150,6 +150,10 @@ class NeighborhoodModel:
             if self.metric is not None:
                 weights = weights_before(self.metric, weights, rows, start)
             yield weights
+
+    def _queries(self, X: Any) -> Any:
+        """Rows in the space of the training rows, stored like these."""
+        return stored_as(self._mapped(X), self.dtype.name, sp.issparse(self.svms.rows.X))
 
     def _mapped(self, X: Any) -> Any:
         """Rows in the space of the SVMs, stored as the rows that these were trained on."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.kernel_approximation import Nystroem
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
@@ -115,7 +116,9 @@ def _nystroem(nystroem: Nystroem) -> list[Step]:
     if nystroem.kernel != "rbf":
         raise NotPlain("Nystroem has no plain form with this kernel; kernel='rbf' has one.")
     gamma = 1 / nystroem.n_features_in_ if nystroem.gamma is None else nystroem.gamma
-    return [gaussian(nystroem.components_, gamma, nystroem.normalization_.T)]
+    centers = nystroem.components_  # rows as they were given
+    centers = centers.toarray() if sp.issparse(centers) else centers
+    return [gaussian(centers, gamma, nystroem.normalization_.T)]
 
 
 def _standard(scaler: StandardScaler) -> list[Step]:

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..data.rows import take_rows
-from ..runtime.threads import row_blocks
+from ..data.rows import feature_moments, take_rows
 
 # With the mean and the variances of all rows, 8 rows give contributions as near to those of 128
 # random rows as another 128 do, for linear and squared effects; 8 random rows are three times as
@@ -17,7 +16,6 @@ from ..runtime.threads import row_blocks
 N_REFERENCES = 8
 # Wider rows have their mean alone: eight dense ones would be larger than the model.
 WIDEST_WITH_SAMPLE = 1_024
-NUMBERS_PER_BLOCK = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -105,7 +103,7 @@ def summarize_rows(
     """
     shares = np.ones(X.shape[0]) if sample_weight is None else sample_weight.astype(np.float64)
     shares = shares / shares.sum()
-    mean, squares = _moments(X, shares)
+    mean, spread = feature_moments(X, shares)
     n_references = min(n_references, int(np.count_nonzero(shares)))
     if X.shape[1] > widest_with_sample or n_references < 2:
         return Background(mean[None].astype(X.dtype), np.ones(1))
@@ -115,17 +113,6 @@ def summarize_rows(
     rows = take_rows(X, np.sort(chosen))
     rows = (rows.toarray() if sp.issparse(rows) else rows).astype(np.float64)
     rows -= rows.mean(axis=0)
-    spread = np.sqrt(np.maximum(squares - mean * mean, 0))
     own = rows.std(axis=0)
     rows *= np.divide(spread, own, out=np.zeros_like(own), where=own > 1e-12 * spread)
     return Background.of((mean + rows).astype(X.dtype))
-
-
-def _moments(X: Any, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted means of features and of their squares, in double precision, in row blocks."""
-    mean, squares = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    for begin, end in row_blocks(X.shape[0], max(1, NUMBERS_PER_BLOCK // max(1, X.shape[1]))):
-        part = X[begin:end].astype(np.float64)
-        mean += shares[begin:end] @ part
-        squares += shares[begin:end] @ (part.multiply(part) if sp.issparse(X) else part * part)
-    return mean, squares

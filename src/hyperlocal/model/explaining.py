@@ -9,6 +9,7 @@ from typing import Any, Protocol, overload
 import numpy as np
 import scipy.sparse as sp
 
+from ..data.checks import longest_row
 from ..maps.base import FeatureMap
 from ..runtime.threads import Workers
 from .boundary import first_changes
@@ -189,22 +190,24 @@ def _boundary_points(
     # The nearest point in units of very different sizes would change the smallest one alone.
     unit = 1.0 if model.feature_map.unit is None else model.feature_map.unit.astype(np.float64)
     weights = _towards_rival(coef, scores)
-    normals = weights / unit**2
-    lengths = np.linalg.norm(normals, axis=1)
-    if not lengths.any():
-        return [None] * len(scores)
-    rows = X.toarray() if sp.issparse(X) else X
-    usable = lengths > 0
-    normals[usable] /= lengths[usable, None]
+    normals, usable = _directions(weights / unit / unit)
     margins = margins_over_rival(scores).astype(np.float64)
     slopes = np.einsum("nd,nd->n", weights, normals)
-    linear = np.divide(margins, slopes, out=np.zeros_like(lengths), where=usable)
+    with np.errstate(over="ignore"):
+        linear = np.divide(margins, slopes, out=np.zeros_like(slopes), where=usable)
+    usable &= np.isfinite(linear)
+    if not usable.any():
+        return [None] * len(scores)
+    rows = X.toarray() if sp.issparse(X) else X
+    # No farther than rows may be that a model takes.
+    room = 0.5 * longest_row(rows.dtype) - np.linalg.norm(rows, axis=1)
+    reach = np.where(usable, np.clip(REACH * linear, 0, np.maximum(room, 0)), 0)
 
     def predict(points: np.ndarray) -> np.ndarray:
         return predicted_codes(model.scores(points, workers))
 
     own = predicted_codes(scores)
-    distances, codes = first_changes(predict, rows, own, normals, REACH * linear)
+    distances, codes = first_changes(predict, rows, own, normals, reach)
     found = np.isfinite(distances)
     distances = np.where(found, distances, linear)
     changes = distances[:, None] * normals
@@ -221,6 +224,15 @@ def _boundary_points(
         else None
         for i, row in enumerate(rows)
     ]
+
+
+def _directions(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Vectors scaled to length one, and which of them have a length; squares may vanish."""
+    largest = np.abs(vectors).max(axis=1, initial=0)
+    has_length = np.isfinite(largest) & (largest > 0)
+    found = np.divide(vectors, largest[:, None], where=has_length[:, None], out=0 * vectors)
+    lengths = np.linalg.norm(found, axis=1)
+    return found / np.where(has_length, lengths, 1)[:, None], has_length
 
 
 def _towards_rival(coef: np.ndarray, scores: np.ndarray) -> np.ndarray:

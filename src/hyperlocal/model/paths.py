@@ -230,13 +230,14 @@ class _Lines:
         paths = self._paths(gate, anchors, rules[0])
         is_soft_here = is_soft(gate) and gate.n_neighbors > 1
         pull = 2 * gate.beta * gate.anchors if is_soft_here else np.zeros((gate.n_anchors, 1))
+        rows, starts, unit = _near_one(self.rows.rows, self.starts.rows)
         features = _core.path_features(
-            np.array([self.rows.rows, self.rows.inner]),
-            np.array([self.starts.rows, self.starts.inner]),
+            np.array([rows, self.rows.inner]),
+            np.array([starts, self.starts.inner]),
             _part(self.rows.slopes, anchors) if is_curved(self.model) else np.empty((0, 0, 0, 0)),
             _part(self.starts.slopes, anchors),
             np.broadcast_to(pull, (gate.n_anchors, out.shape[2])).astype(np.float64, order="C"),
-            factors.astype(np.float64),
+            np.ldexp(factors.astype(np.float64), unit),
             shares,
             self.model.feature_map.lengths[2],
         )
@@ -339,6 +340,19 @@ class _Lines:
     def _attributes_gate(self) -> bool:
         """Whether what the gate measures distances on is linear in features that are explained."""
         return self.model.feature_map.attributes_input and self.model.code_on.is_linear
+
+
+def _near_one(rows: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows and references around their mean, in units that single precision can hold.
+
+    Only differences count. Far from zero these would lose their digits there, and features of 1e-60
+    would vanish. Units are powers of two, returned as exponents, so that nothing is rounded.
+    """
+    origin = starts.mean(axis=0)
+    rows, starts = rows - origin, starts - origin
+    size = np.maximum(abs(rows).max(axis=0), abs(starts).max(axis=0))
+    unit = np.frexp(size)[1]
+    return np.ldexp(rows, -unit), np.ldexp(starts, -unit), unit
 
 
 def _part(array: np.ndarray, anchors: slice) -> np.ndarray:

@@ -6,17 +6,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from ..data.checks import scale_difference
 from ..data.labelled import LabelledRows
+from ..data.rows import feature_moments
 from ..maps.linear import InputMap
-from ..runtime.threads import row_blocks
 
 SCALES = (None, "auto", "standard")
-ROWS_PER_BLOCK = 8192
-# The computed deviation of a constant feature, relative to its mean, is less.
-ROUNDING = 100 * np.finfo(np.float64).eps
 
 
 def standardizing_map(data: LabelledRows, scale: str | None) -> InputMap | None:
@@ -39,26 +35,11 @@ def standardizing_map(data: LabelledRows, scale: str | None) -> InputMap | None:
     """
     if scale is None or (scale == "auto" and not scale_difference(data.X)):
         return None
-    mean, deviation = _moments(data)
-    is_constant = deviation <= ROUNDING * np.abs(mean)
-    unit = np.divide(1.0, deviation, out=np.ones_like(deviation), where=~is_constant)
+    mean, deviation = feature_moments(data.X, data.sample_weight / data.sample_weight.sum())
+    unit = np.divide(1.0, deviation, out=np.ones_like(deviation), where=deviation > 0)
     unit[_are_indicators(data.X)] = 1.0
     center = None if sp.issparse(data.X) else mean.astype(data.X.dtype)
     return InputMap(np.ones(len(unit), data.X.dtype), center, unit.astype(data.X.dtype))
-
-
-def _moments(data: LabelledRows) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted means and standard deviations of features."""
-    if sp.issparse(data.X):
-        weights = data.sample_weight.astype(data.X.dtype)
-        mean, variance = mean_variance_axis(data.X, axis=0, weights=weights)
-        return mean.astype(np.float64), np.sqrt(variance, dtype=np.float64)
-    weights = data.sample_weight / data.sample_weight.sum()
-    blocks = [slice(*block) for block in row_blocks(len(weights), ROWS_PER_BLOCK)]
-    mean = sum(weights[block] @ data.X[block].astype(np.float64) for block in blocks)
-    # About the mean, so that features far from zero keep their digits.
-    squares = sum(weights[block] @ np.square(data.X[block] - mean) for block in blocks)
-    return mean, np.sqrt(squares)
 
 
 def _are_indicators(X: Any) -> np.ndarray:

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import _core
-from ..data.rows import core_rows
+from ..data.rows import core_rows, feature_moments
 from ..gates.tree import FIRST_COLUMN, GATE, ROUTE, padded
 from ..runtime.progress import Monitor
 from ..runtime.threads import Workers
@@ -251,10 +251,8 @@ def feature_spreads(X: Any) -> np.ndarray:
     >>> feature_spreads(np.array([[0.0, 1.0], [2.0, 1.0]])).tolist()
     [1.0, 0.0]
     """
-    sample = X[:: -(-X.shape[0] // ROWS_TO_GROW_FROM)].astype(np.float64)
-    means = np.asarray(sample.mean(axis=0)).ravel()
-    squares = np.asarray((sample * sample).mean(axis=0)).ravel()
-    return np.sqrt(np.maximum(squares - means**2, 0))
+    sample = X[:: -(-X.shape[0] // ROWS_TO_GROW_FROM)]
+    return feature_moments(sample, np.full(sample.shape[0], 1 / sample.shape[0]))[1]
 
 
 def initial_nodes(problem: TreeProblem, depth: int, rng: np.random.Generator) -> np.ndarray:
