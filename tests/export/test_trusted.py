@@ -5,11 +5,13 @@ import pandas as pd
 import pytest
 import skops.io
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.cluster import KMeans
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.impute import SimpleImputer
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -82,16 +84,32 @@ def test_saved_models_need_no_foreign_trust(estimator):
         np.testing.assert_array_equal(is_now, was)
 
 
-def test_pipelines_with_selected_columns():
-    """Selectors of columns and of features, imputers and encoders need no other trust."""
+@pytest.mark.parametrize(
+    ("numbers", "categories", "around"),
+    [
+        ("number", "category", None),
+        (np.number, object, "search"),
+        (np.floating, pd.CategoricalDtype, "calibration"),
+        ([int, float], ["object", "category"], None),
+    ],
+)
+def test_pipelines_with_selected_columns(numbers, categories, around):
+    """Selectors of columns and of features, imputers, encoders and searches need no other trust."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"a": rng.normal(size=60), "kind": rng.choice(["x", "y"], 60)})
-    numbers = make_pipeline(SimpleImputer(), StandardScaler())
+    table["kind"] = table["kind"].astype("category" if "ateg" in str(categories) else object)
     encode = make_column_transformer(
-        (numbers, make_column_selector(dtype_include="number")),
-        (OneHotEncoder(handle_unknown="ignore"), ["kind"]),
+        (
+            make_pipeline(SimpleImputer(), StandardScaler()),
+            make_column_selector(dtype_include=numbers),
+        ),
+        (OneHotEncoder(handle_unknown="ignore"), make_column_selector(dtype_include=categories)),
     )
-    chosen = SelectKBest(f_classif, k=2)
-    model = make_pipeline(encode, chosen, LocallyLinearSVC(**SEEDED)).fit(table, table["a"] > 0)
+    model = make_pipeline(encode, SelectKBest(f_classif, k=2), LocallyLinearSVC(C=1.0, **SEEDED))
+    if around == "search":
+        model = GridSearchCV(model, {"locallylinearsvc__C": [1.0, 2.0]}, cv=KFold(2))
+    elif around == "calibration":
+        model = CalibratedClassifierCV(model, cv=2)
+    model.fit(table, table["a"] > 0)
     back = skops.io.loads(skops.io.dumps(model), trusted=TRUSTED_TYPES)
     np.testing.assert_array_equal(back.predict(table), model.predict(table))

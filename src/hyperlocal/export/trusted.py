@@ -9,6 +9,7 @@ from sklearn.feature_selection import (
     mutual_info_classif,
     mutual_info_regression,
 )
+from sklearn.model_selection import KFold, StratifiedKFold
 
 import hyperlocal
 
@@ -73,18 +74,26 @@ _PARTS = [
     StackedMap, SvmOptions, TargetScale, TextEncoder, TransformerMap, TreeModel, TreeSearch,
 ]  # fmt: skip
 
-# Parts of scikit-learn's ColumnTransformer, and functions that its selectors of features call when
-# they are fitted; skops does not trust these by itself.
+# What skops does not trust by itself: parts of scikit-learn's ColumnTransformer, of searches and of
+# calibration, kinds of columns that are selected by, and functions that selectors of features call
+# when they are fitted.
 _OTHERS = [
-    make_column_selector, np.dtype, chi2, f_classif, f_regression, mutual_info_classif,
-    mutual_info_regression,
+    make_column_selector, object, np.dtype, np.number, np.integer, np.floating, chi2, f_classif,
+    f_regression, mutual_info_classif, mutual_info_regression, KFold, StratifiedKFold,
 ]  # fmt: skip
+_NAMES = [
+    "numpy.ma.MaskedArray",  # of searches' results; skops 0.11 does not trust it
+    "pandas.CategoricalDtype",
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
+    "sklearn.metrics._scorer._PassthroughScorer",
+]
 
 #: What to trust when a model of this library is loaded by skops:
 #: ``skops.io.load(path, trusted=TRUSTED_TYPES)``. None of them runs code while it is loaded.
 TRUSTED_TYPES = sorted(
     {
-        "numpy.ma.MaskedArray",  # of searches' results; skops 0.11 does not trust it
+        *_NAMES,
         *(
             f"{kind.__module__}.{kind.__qualname__}"
             for kind in [*PUBLIC_ESTIMATORS.values(), *_PARTS, *_OTHERS]
