@@ -1,6 +1,7 @@
 """Tests of hyperlocal.compare.charts: the front, the axes, and where numbers stand."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from hyperlocal.compare.charts import (
     _place_labels,
     _power_of_ten,
     calibration_chart,
+    pareto_chart,
     pareto_front,
 )
 from hyperlocal.datasets import Dataset, make_banana
@@ -35,6 +37,18 @@ def test_pareto_front():
         Row("majority class", 0.5, 1, 0.1, key="majority"),
     ]
     assert pareto_front(rows) == [1, 4, 0]
+
+
+def test_a_method_that_failed_is_at_the_upper_edge():
+    """It does not press the others together: the axis ends a bit above the baseline."""
+    rows = [Row("good", 0.9, 1, 1.0), Row("better", 0.95, 1, 2.0), Row("failed", -9.0, 1, 3.0)]
+    rows = [replace(row, accuracy=None, r2=row.accuracy) for row in rows]
+    rows.append(Row("mean", r2=0.0, key="mean"))
+    heights = [float(y) for y in re.findall(r'class="dot" cx="[\d.]+" cy="([\d.]+)"',
+                                            pareto_chart(rows, "r2"))]  # fmt: skip
+    assert heights[0] - heights[2] > 200
+    assert 5 < heights[1] - heights[0] < 20
+    assert heights[2] >= _Axes.top
 
 
 def test_numbers_of_close_points_stand_apart():

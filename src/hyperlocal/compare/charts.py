@@ -16,6 +16,7 @@ from .metrics import METRICS
 from .run import Outcome, Row
 from .targets import in_short
 
+MOST_OF_BASELINE = 1.2  # errors above this part of a baseline's are drawn at the upper edge
 LABEL_RADIUS = 10  # of the numbers beside the points
 ANGLES = [sign * pi * j / 8 for j in (0, 8, 2, 4, 6, 1, 3, 5, 7) for sign in (1, -1)]  # 0 is above
 
@@ -30,6 +31,16 @@ def errors_of(rows: Sequence[Row], metric: str) -> dict[int, float]:
     """
     found = {j: getattr(row, metric) for j, row in enumerate(rows) if row.key not in BASELINES}
     return {j: METRICS[metric].error(value) for j, value in found.items() if value is not None}
+
+
+def highest_error(rows: Sequence[Row], metric: str) -> float:
+    """Where the axis of errors ends at the latest: a bit above what needs no features.
+
+    One method that failed would otherwise press all others together.
+    """
+    found = [getattr(row, metric) for row in rows if row.key in BASELINES]
+    errors = [METRICS[metric].error(value) for value in found if value is not None]
+    return MOST_OF_BASELINE * min(errors, default=np.inf)
 
 
 def pareto_front(rows: Sequence[Row], metric: str = "accuracy") -> list[int]:
@@ -92,8 +103,9 @@ def _text(kind: str, x: float, y: float, text: str, anchor: str = "middle") -> s
 
 def pareto_chart(rows: Sequence[Row], metric: str = "accuracy") -> str:
     """Error against microseconds per predicted row (logarithmic)."""
+    highest = highest_error(rows, metric)
     figures = {
-        j: (log10(max(rows[j].predict_microseconds or 0, 1e-3)), error)
+        j: (log10(max(rows[j].predict_microseconds or 0, 1e-3)), min(error, highest))
         for j, error in errors_of(rows, metric).items()
     }
     if not figures:

@@ -17,6 +17,7 @@ from ..model.multiclass import as_columns, margins_over_rival
 from .charts import (
     calibration_chart,
     errors_of,
+    highest_error,
     pareto_chart,
     pareto_front,
     residuals_chart,
@@ -206,7 +207,10 @@ def _baseline(rows: Sequence[Row], metric: str) -> str:
     for row in rows:
         if row.key in BASELINES and getattr(row, metric) is not None:
             figure = METRICS[metric].text(getattr(row, metric))
-            return f"{what[row.key]} has {METRICS[metric].heading} {figure}."
+            text = f"{what[row.key]} has {METRICS[metric].heading} {figure}."
+            highest, errors = highest_error(rows, metric), errors_of(rows, metric).values()
+            is_cut = any(error > highest for error in errors)
+            return text + " Methods with far higher errors are at the upper edge." * is_cut
     return ""
 
 
