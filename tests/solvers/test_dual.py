@@ -9,7 +9,7 @@ from sklearn.datasets import make_classification
 from sklearn.svm import LinearSVC
 
 from hyperlocal import LocallyLinearSVC
-from hyperlocal.solvers import Problem, dual
+from hyperlocal.solvers import Problem
 from reference import dual as reference
 from reference import losses as reference_losses
 from reference.problems import (
@@ -292,14 +292,6 @@ def objective_without_shrinking(problem):
         if arrays.reports[:, 0].sum() < 1e-9 * problem.objective(arrays.weights):
             break
     return problem.objective(arrays.weights)
-
-
-def test_bounds_come_from_violations_on_either_side():
-    """A side without violations takes the other's; without any, nothing is switched off."""
-    reports = np.zeros((3, 4))
-    reports[:, [dual.LARGEST, dual.SMALLEST]] = [[1.0, -0.5], [0.0, -0.5], [0.0, 0.0]]
-    expected = dual.SHRINKING * np.array([[1.0, -0.5], [0.5, -0.5], [np.inf, -np.inf]])
-    np.testing.assert_array_equal(dual.shrink_bounds(reports), expected)
 
 
 def test_easy_rows_are_switched_off():

@@ -104,6 +104,23 @@ class Problem:
         signed[rows, self.target[rows]] *= -1
         return signed
 
+    def feasible(self, alpha: np.ndarray) -> np.ndarray:
+        """Dual variables moved to where they are allowed to be, in the rows' precision."""
+        if not self.crammer_singer:
+            return np.clip(alpha, *self.bounds).astype(self.lifted.dtype, order="C")
+        # Rivals at most 0, sums 0, and a_y ≤ C.
+        rows = np.arange(len(alpha))
+        feasible = np.minimum(alpha, 0).astype(np.float64)
+        feasible[rows, self.target] = 0
+        total = -feasible.sum(axis=1)
+        if self.loss == "hinge":
+            costs = self.costs.astype(np.float64)
+            shrink = np.divide(costs, total, out=np.ones_like(total), where=total > costs)
+            feasible *= shrink[:, None]
+            total *= shrink
+        feasible[rows, self.target] = total
+        return np.ascontiguousarray(feasible, dtype=self.lifted.dtype)
+
     def conjugates(self, alpha: np.ndarray, rows: np.ndarray) -> float:
         """What dual variables of some rows cost: minus this, minus ``½‖W‖²``, is the dual value."""
         sums = conjugate_sums(

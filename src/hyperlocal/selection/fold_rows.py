@@ -85,7 +85,7 @@ class LiftedFold(FoldRows):
             newton_after = 0.0  # the products serve every C
         result = dual.solve(
             problem, tol=solver.tol, rng=path.rng, alpha=path.alpha, newton_after=newton_after,
-            max_iter=min(solver.most_epochs, solver.training.max_iter),
+            max_iter=min(solver.most_epochs, solver.training.max_iter), keep_best=False,
         )  # fmt: skip
         gap = result.duality_gap / max(result.objective, np.finfo(float).tiny)
         assert result.alpha is not None  # dual descent has them

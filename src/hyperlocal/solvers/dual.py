@@ -21,10 +21,11 @@ from .. import _core
 from ..model.problem import Problem, squared_norms_by_column
 from ..runtime.progress import Monitor
 from ..runtime.threads import row_blocks, split_evenly
-from .loop import Epochs
+from .loop import BestColumns, Epochs
 from .newton import NewtonDescent, epochs_worth_it
 from .parts import Parts, worth_parts
 from .result import SolverResult
+from .shrinking import BLANK_REPORT, GAIN, GAP, shrink_bounds
 from .visits import turns_for, visit_order
 
 EPOCHS_BETWEEN_CHECKS = 30
@@ -34,13 +35,6 @@ SETTLED = 1.0
 STRICTER = 0.8
 # A column is skipped only when its own gap is well below, so that the sum can reach the tolerance.
 SKIPPED = 0.5
-# Variables beyond this share of the last epoch's largest violation are switched off. LIBLINEAR has
-# one; earlier is faster, and the full check repairs what went too far.
-SHRINKING = 0.2
-# Columns of an epoch's report, and of the bounds beyond which variables are switched off.
-GAP, GAIN, LARGEST, SMALLEST = range(4)
-ABOVE, BELOW = range(2)
-BLANK_REPORT = np.array([[0.0, 0.0, -np.inf, np.inf]])
 
 SeeScores = Callable[[int, int, np.ndarray], None]
 
@@ -55,6 +49,7 @@ def solve(
     alpha: np.ndarray | None = None,
     see_scores: SeeScores | None = None,
     newton_after: float | None = None,
+    keep_best: bool = True,
 ) -> SolverResult:
     """Minimize until the duality gap, summed over columns, is at most ``tol`` times the objective.
 
@@ -78,6 +73,9 @@ def solve(
     newton_after : float, optional
         The number of epochs after which Newton's steps are tried, each counted as an epoch; by
         default as many as they cost, and infinite where they do not apply.
+    keep_best : bool
+        Whether to return the best weights that were checked where the run does not converge: the
+        objective may rise for an epoch. The last 30 epochs before ``max_iter`` are all checked.
 
     Returns
     -------
@@ -85,12 +83,16 @@ def solve(
     """
     if newton_after is None:
         newton_after = epochs_worth_it(problem)
-    descent = Descent(problem, tol, rng, alpha, see_scores=see_scores, may_share=True)
+    descent = Descent(
+        problem, tol, rng, alpha, see_scores=see_scores, may_share=True, keep_best=keep_best
+    )
     epochs = Epochs(max_iter, monitor)
     _descend(descent, epochs, newton_after)
     if not (descent.converged or epochs.ended):
         descent.leap(epochs)
         _descend(descent, epochs)
+    if keep_best and not descent.converged:
+        descent.take_best(epochs.number)
     return SolverResult(
         weights=descent.weights,
         n_iter=epochs.number,
@@ -109,6 +111,8 @@ def _descend(descent: Descent, epochs: Epochs, most: float = math.inf) -> None:
         epochs.report(**descent.facts())
         if descent.needs_check() or epochs.ended:
             descent.check(number)
+        elif number > epochs.most - EPOCHS_BETWEEN_CHECKS and descent.best is not None:
+            descent.peek(number)
 
 
 def first_variables(
@@ -122,24 +126,12 @@ def first_variables(
     return descent.alpha
 
 
-def shrink_bounds(reports: np.ndarray) -> np.ndarray:
-    """Bounds for the next epoch, from the largest violations of the last on either side.
-
-    A side without any takes the other's: in the first epoch, variables only wanted to grow. Where
-    there was none at all, nothing is switched off.
-    """
-    bounds = SHRINKING * reports[:, LARGEST:]
-    above, below = bounds[:, ABOVE].copy(), bounds[:, BELOW].copy()
-    bounds[:, ABOVE] = np.where(above > 0, above, np.where(below < 0, -below, np.inf))
-    bounds[:, BELOW] = np.where(below < 0, below, np.where(above > 0, -above, -np.inf))
-    return bounds
-
-
 class Descent:
     """The state of a run. A group is a column of weights, or all of them for Crammer–Singer.
 
     With ``weights`` the rows are one block of more data (see :meth:`continue_from`). With
-    ``may_share``, long epochs over one group are shared by threads in parts of the rows.
+    ``may_share``, long epochs over one group are shared by threads in parts of the rows. With
+    ``keep_best``, the best weights that were checked are kept.
     """
 
     def __init__(
@@ -152,6 +144,7 @@ class Descent:
         weights: np.ndarray | None = None,
         see_scores: SeeScores | None = None,
         may_share: bool = False,
+        keep_best: bool = False,
     ):
         self.problem = problem
         self.see_scores = see_scores
@@ -167,6 +160,7 @@ class Descent:
         self.parts = Parts(problem, self.squared_norms, rng) if shared else None
         self.in_parts = False  # whether the parts have later variables than ``alpha``
         self.weights = lifted.zero_weights(problem.n_columns)
+        self.best = BestColumns(self.weights, self.n_groups) if keep_best else None
         self.alpha = np.zeros(shape, lifted.dtype)
         self.active = np.ones(shape, np.uint8)
         self.bounds = np.tile([np.inf, -np.inf], (self.n_groups, 1)) if bounds is None else bounds
@@ -183,7 +177,7 @@ class Descent:
         if weights is not None:
             self.continue_from(self.alpha if alpha is None else alpha, weights)
         elif alpha is not None:
-            self.alpha = self.feasible(alpha)
+            self.alpha = self.problem.feasible(alpha)
             self.rebuild_weights()
             self.check(0)
 
@@ -267,13 +261,24 @@ class Descent:
         """Check variables with their own weights, or those that Newton's steps have reached."""
         while self.history and self.history[-1][0] == number:
             del self.history[-1]
-        self.alpha = self.feasible(alpha)
+        self.alpha = self.problem.feasible(alpha)
         if newton is None:
             self.rebuild_weights()
             self.check(number)
         else:
             self.weights[:] = newton.weights()
             self.check(number, newton.apart())
+
+    def take_best(self, number: int) -> None:
+        """Put the best weights in place of worse ones; the gap is that to the last dual value."""
+        assert self.best is not None
+        if not (self.best.objectives < self.objectives).any():
+            return
+        self.rebuild_weights()  # they may be those of Newton's steps
+        away = squared_norms_by_column(self.best.weights - self.weights)
+        self.weights[:] = self.best.weights
+        self.history.pop()
+        self.check(number, 0.5 * (away.sum() if self.problem.crammer_singer else away))
 
     def core_state(self) -> Any:
         """The compiled view of the variables, which its epochs and checks change in place."""
@@ -313,6 +318,15 @@ class Descent:
         """Whether every group is skipped, or the last full check is long ago."""
         return bool(self.skipped.all()) or self.epochs_since_check >= EPOCHS_BETWEEN_CHECKS
 
+    def peek(self, number: int) -> None:
+        """Compute the objective, and go on as if it had not been unless the run has converged."""
+        kept = self.active.copy(), self.skipped.copy()
+        counted, values = self.epochs_since_check, self.dual_values
+        self.check(number)
+        if not self.converged:
+            self.active[:], self.skipped[:] = kept
+            self.epochs_since_check, self.dual_values = counted, values
+
     def check(self, number: int, apart: np.ndarray | float = 0.0) -> None:
         """Compute scores of all rows, the exact gap, and which variables are active.
 
@@ -340,6 +354,8 @@ class Descent:
         self.objectives = half_norms + losses
         self.dual_values = self.objectives - self.gaps
         self.history.append((number, float(self.objectives.sum()), float(self.gaps.sum())))
+        if self.best is not None:
+            self.best.update(self.objectives, self.weights)
         tolerated = self.tol * self.objectives
         all_skipped = bool(self.skipped.all())
         self.converged = bool(self.gaps.sum() <= tolerated.sum())
@@ -374,23 +390,3 @@ class Descent:
         """Sum up the weights that belong to the variables, in place."""
         self.weights[:] = 0
         self.problem.lifted.add(self.problem.signed(self.alpha), self.weights)
-
-    def feasible(self, alpha: np.ndarray) -> np.ndarray:
-        """The variables moved to where they are allowed to be."""
-        if self.problem.crammer_singer:
-            return self._feasible_joint(alpha)
-        return np.clip(alpha, *self.problem.bounds).astype(self.alpha.dtype, order="C")
-
-    def _feasible_joint(self, alpha: np.ndarray) -> np.ndarray:
-        """Crammer–Singer's variables made feasible: rivals at most 0, sums 0, ``a_y ≤ C``."""
-        rows, target = np.arange(len(alpha)), self.problem.target
-        feasible = np.minimum(alpha, 0).astype(np.float64)
-        feasible[rows, target] = 0
-        total = -feasible.sum(axis=1)
-        if self.problem.loss == "hinge":
-            costs = self.problem.costs.astype(np.float64)
-            shrink = np.divide(costs, total, out=np.ones_like(total), where=total > costs)
-            feasible *= shrink[:, None]
-            total *= shrink
-        feasible[rows, target] = total
-        return np.ascontiguousarray(feasible, dtype=self.alpha.dtype)

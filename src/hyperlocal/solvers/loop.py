@@ -36,6 +36,8 @@ class Epochs:
     ----------
     number : int
         Of the last epoch, from 1; several loops may continue one count.
+    most : int
+        ``max_iter``.
     stopped : bool
         Whether the monitor requested to stop.
 
@@ -51,12 +53,12 @@ class Epochs:
 
     def __init__(self, max_iter: int, monitor: Monitor | None = None):
         self.number, self.stopped = 0, False
-        self._max_iter, self._monitor = max_iter, monitor
+        self.most, self._monitor = max_iter, monitor
 
     @property
     def ended(self) -> bool:
         """Whether no other epoch may follow; true within the last epoch once it is reported."""
-        return self.stopped or self.number >= self._max_iter
+        return self.stopped or self.number >= self.most
 
     def __iter__(self) -> Iterator[int]:
         while not self.ended:
@@ -113,3 +115,42 @@ class BestEpoch:
         self._n_idle = self._n_idle + 1 if is_idle else 0
         if objective < self.objective:
             self.objective, self.weights = objective, weights.copy()
+
+
+class BestColumns:
+    """The best weights of each group of columns, among those whose objectives were computed.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_anchors, n_columns, p + 1)
+    n_groups : int
+        One for each column, or one for all.
+
+    Attributes
+    ----------
+    objectives : ndarray of shape (n_groups,)
+        Infinite before the first update.
+    weights : ndarray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.solvers.loop import BestColumns
+    >>> best = BestColumns(np.zeros((1, 2, 1)), 2)
+    >>> best.update(np.array([3.0, 4.0]), np.array([[[1.0], [1.0]]]))
+    >>> best.update(np.array([2.0, 5.0]), np.array([[[2.0], [2.0]]]))
+    >>> best.objectives.tolist(), best.weights.ravel().tolist()
+    ([2.0, 4.0], [2.0, 1.0])
+    """
+
+    def __init__(self, weights: np.ndarray, n_groups: int):
+        self.objectives, self.weights = np.full(n_groups, np.inf), np.zeros_like(weights)
+
+    def update(self, objectives: np.ndarray, weights: np.ndarray) -> None:
+        """Copy the weights of the groups that are better."""
+        better = objectives < self.objectives
+        if better.all():
+            self.weights[:] = weights
+        elif better.any():
+            self.weights[:, better] = weights[:, better]
+        self.objectives = np.minimum(objectives, self.objectives)

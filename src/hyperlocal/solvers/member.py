@@ -106,7 +106,7 @@ class Member:
         """Where momentum carries the variables, and how their part in the weights changes."""
         momentum = self._settled.dtype.type(order.momentum)
         free = self._settled + momentum * (self._settled - self._before)
-        start = self._descent.feasible(free)
+        start = self._problem.feasible(free)
         # The part changes as it did in the last round; only where bounds stop it rows are read.
         own = momentum * order.steps.astype(momentum.dtype)[:, None] * self._change
         self._add(start - free, own)
@@ -118,7 +118,7 @@ class Member:
         if problem.crammer_singer:
             return self._settled, own
         pulls = problem.pulls(problem.lifted.scores(weights))
-        start = self._descent.feasible(problem.costs[:, None] * pulls)
+        start = problem.feasible(problem.costs[:, None] * pulls)
         self._add(start, own)
         return start, own
 
