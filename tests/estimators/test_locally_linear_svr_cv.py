@@ -9,7 +9,7 @@ from sklearn.model_selection import KFold, cross_val_score
 from sklearn.preprocessing import StandardScaler
 
 from hyperlocal import LocallyLinearSVR, LocallyLinearSVRCV, explain
-from hyperlocal.selection import search as search_module
+from hyperlocal.selection import searched_rows
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def test_it_finds_that_one_anchor_is_enough():
 
 def test_scores_are_those_of_cross_validation(monkeypatch, rows):
     """The score of a candidate is what cross_val_score finds, with the same folds, in R²."""
-    monkeypatch.setattr(search_module, "SEARCH_TOL", 1e-6)
+    monkeypatch.setattr(searched_rows, "SEARCH_TOL", 1e-6)
     X, y = rows
     cv = KFold(3, shuffle=True, random_state=1)
     settings = {"feature_map": None, "normalize": False, "C": 1.0, "tol": 1e-6}

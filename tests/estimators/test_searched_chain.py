@@ -37,3 +37,19 @@ def test_bad_levels_are_refused(rows, search, levels):
     """The error names the argument."""
     with pytest.raises(ValueError, match="n_anchors"):
         search(n_anchors=(1, levels)).fit(*rows)
+
+
+@pytest.mark.parametrize("search", [LocallyLinearSVCCV, LocallyLinearSVRCV])
+def test_what_the_default_chooses_is_a_candidate(search):
+    """Left to itself, a search also evaluates the chain of the plain estimator."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 4, size=(400, 3))
+    steps = np.floor(X[:, 0]) % 2 + np.floor(X[:, 1]) % 2
+    y = steps if search is LocallyLinearSVRCV else steps > 0.5
+    model = search(cv=3, random_state=0).fit(X, y)
+    chosen = [one for one in model.cv_results_["params"] if "intercept_scaling" in one]
+    assert len({one["C"] for one in chosen}) == 3
+    plain = PAIRS[search](**model.best_params_, random_state=0).fit(X, y)
+    assert plain.score(X, y) == pytest.approx(model.score(X, y), abs=0.02)
+    given = search(cv=3, Cs=(1.0,), random_state=0).fit(X, y)
+    assert not any("intercept_scaling" in one for one in given.cv_results_["params"])

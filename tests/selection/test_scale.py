@@ -105,12 +105,24 @@ def test_every_storage_and_constants(convert, dtype):
 
 def test_a_search_fits_what_it_tried():
     """The model of all rows has its features as the evaluated models had them."""
-    X_train, _, y_train, _ = wine()
+    X_train, X_test, y_train, y_test = wine()
+    search = LocallyLinearSVCCV(n_anchors=(1,), Cs=(1.0,), cv=2).fit(X_train, y_train)
+    assert search.best_params_["scale"] == "standard"
+    assert search.model_.input_map.unit is not None
+    assert search.score(X_test, y_test) > 0.9
+    given = LocallyLinearSVCCV(n_anchors=(1,), Cs=(1.0,), cv=2, scale=None)
     with pytest.warns(UserWarning, match="ranges of X"):
-        search = LocallyLinearSVCCV(n_anchors=(1,), Cs=(1.0,), cv=2).fit(X_train, y_train)
-    assert search.best_params_["scale"] is None
-    before = search.model_.input_map
+        given.fit(X_train, y_train)
+    assert given.best_params_["scale"] is None
+    before = given.model_.input_map
     assert before is None or before.unit is None
+
+
+def test_scalers_bring_their_own_units():
+    """A search over scalers does not standardize before them."""
+    X_train, _, y_train, _ = wine()
+    search = LocallyLinearSVCCV(n_anchors=(1,), Cs=(1.0,), cv=2, scalers=(StandardScaler(),))
+    assert search.fit(X_train, y_train).best_params_["scale"] is None
 
 
 def test_scale_is_checked():

@@ -7,7 +7,7 @@ from sklearn.model_selection import KFold, cross_val_score
 
 from estimators.data import SEARCH as SMALL
 from hyperlocal import LocallyLinearSVC, LocallyLinearSVCCV
-from hyperlocal.selection import candidates
+from hyperlocal.selection import candidates, searched_rows
 from hyperlocal.selection import search as selection
 from hyperlocal.selection.outcomes import Outcome
 from hyperlocal.solvers.training import Training
@@ -16,7 +16,7 @@ from hyperlocal.solvers.training import Training
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_scores_are_those_of_cross_validation(monkeypatch, n_classes):
     """Shared codes and warm starts leave decisions as they are."""
-    monkeypatch.setattr(selection, "SEARCH_TOL", 1e-8)
+    monkeypatch.setattr(searched_rows, "SEARCH_TOL", 1e-8)
     exact = {"tol": 1e-8, "max_iter": 10**5}
     X, y = make_blobs(240, centers=n_classes, cluster_std=4.0, random_state=3)
     folds = list(KFold(3, shuffle=True, random_state=0).split(X))

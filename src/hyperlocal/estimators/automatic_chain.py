@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator
 
 from ..data.arguments import check_choice
 from ..model.chain_settings import ChainSettings
-from ..selection.automatic import DEFAULT_COST, candidates_of, choose, parameters_of
-from ..selection.dropping import without_noise
+from ..selection.automatic import DEFAULT_COST, parameters_of
+from ..selection.chain_choice import choose_chain
 from ..selection.relevance import (
     check_relevance,
     is_wanted,
@@ -100,15 +100,9 @@ class AutomaticChain(BaseEstimator):
             if is_wanted(self.relevance):
                 choice = with_relevance(choice, self.relevance, *given)
             return choice.settings, training
-        # Stochastic gradient converges slowly on rows of different lengths.
-        candidates = candidates_of(settings, data, self.normalize and self.solver == "sgd")
-        choice = choose(candidates, *given, by_newton=by_newton)
-        scaled = with_relevance(choice, self.relevance, *given)
-        if scaled is not choice:
-            # Scaled features may need another C.
-            choice = choose([scaled.settings], *given, by_newton=by_newton, start=scaled.C)
-        if isinstance(self.relevance, str):
-            reduced = without_noise(choice, *given)
-            if reduced is not choice:
-                choice = choose([reduced.settings], *given, by_newton=by_newton, start=reduced.C)
+        choice = choose_chain(
+            settings, self.relevance, *given, by_newton=by_newton,
+            # Stochastic gradient converges slowly on rows of different lengths.
+            normalize_linear=self.normalize and self.solver == "sgd",
+        )  # fmt: skip
         return choice.settings, replace(training, C=choice.C)

@@ -27,7 +27,9 @@ class LocallyLinearSVCCV(
     Combinations of ``n_anchors``, ``feature_map`` and ``C`` are evaluated on shuffled folds. The
     search costs a few fits: folds and all values of ``C`` share anchors and codes, each ``C``
     starts from the solution of the previous one, and with many rows most candidates are evaluated
-    on a sample only (successive halving). One anchor, a linear SVM, is among the candidates.
+    on a sample only (successive halving). One anchor, a linear SVM, is among the candidates; if
+    these are left to "auto", so is the chain that ``LocallyLinearSVC()`` chooses. (It is chosen
+    from all rows, so that its score over the folds is slightly too good.)
 
     Parameters
     ----------
@@ -70,6 +72,9 @@ class LocallyLinearSVCCV(
     coding, anchors, code_on, normalize, loss, max_iter, tol, intercept_scaling, n_jobs, \
 random_state : as in LocallyLinearSVC
         They are those of :class:`LocallyLinearSVC`.
+    scale : {"auto", "standard", None}, default="auto"
+        Whether features are standardized before everything else, as in :class:`LocallyLinearSVC`.
+        Not where ``scalers`` are given, which bring their own units.
     verbose : int, default=0
         1 writes progress of the search to stderr now and then, 2 every group of candidates.
     multi_class, class_weight : as in LocallyLinearSVC

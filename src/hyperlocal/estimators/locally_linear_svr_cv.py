@@ -60,6 +60,9 @@ class LocallyLinearSVRCV(
         As in :class:`LocallyLinearSVR`; squared, because R² is what is reported most.
     max_iter, tol, intercept_scaling, n_jobs, random_state : as in LocallyLinearSVR
         They are those of :class:`LocallyLinearSVR`.
+    scale : {"auto", "standard", None}, default="auto"
+        Whether features are standardized before everything else, as in :class:`LocallyLinearSVR`.
+        Not where ``scalers`` are given, which bring their own units.
     verbose : int, default=0
         1 writes progress of the search to stderr now and then, 2 every group of candidates.
     epsilon, quantiles : as in LocallyLinearSVR

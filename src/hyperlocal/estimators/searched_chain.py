@@ -16,9 +16,10 @@ from ..model.chain_settings import ChainSettings
 from ..runtime.progress import EpochMonitor
 from ..runtime.threads import Workers
 from ..selection.folds import group_folds
-from ..selection.outcomes import Outcome, answers_of, best_outcome, results_table
+from ..selection.outcomes import answers_of, best_outcome, results_table
 from ..selection.plan import SEARCHES, SearchPlan
 from ..selection.relevance import COST, repeated_relevance
+from ..selection.scale import standardizing_map
 from ..solvers.training import Training
 from .relevance import RelevanceScaler
 from .tasks import Task
@@ -59,6 +60,7 @@ class SearchedChain(BaseEstimator):
     max_iter: int = 1000
     tol: float = 1e-3
     intercept_scaling: float = 1.0
+    scale: Any = "auto"
     n_jobs: int | None = None
     random_state: Any = None
     verbose: int = 0
@@ -86,6 +88,11 @@ class SearchedChain(BaseEstimator):
         settings, training, plan = self._checked_arguments()
         # Equal rows may be of different groups.
         data, target = self._task.rows(self, X, y, sample_weight, merge=groups is None)
+        # Scalers bring their own units.
+        units = standardizing_map(data, self.scale) if list(plan.scalers) == [None] else None
+        given = data
+        if units is not None:
+            data = replace(data, X=units.transform(data.X))
         if groups is not None:
             (own_rng,) = rng.spawn(1)
             plan.cv = group_folds(self.cv, y, groups, own_rng, is_numeric=data.is_numeric)
@@ -99,7 +106,11 @@ class SearchedChain(BaseEstimator):
         best = best_outcome(outcomes, self.one_standard_error)
         self.cv_results_ = results_table(outcomes, plan.scalers)
         self.best_score_ = best.mean
-        self._refit(best, plan.scalers[best.setting.scaler], data, answers.labels(data), rng)
+        chosen = best.setting.parameters | {"scale": None if units is None else "standard"}
+        if best.setting.relevance is not None and data.is_numeric:
+            chosen["relevance"] = self._scales(data, best.setting.relevance)
+        scaler = plan.scalers[best.setting.scaler]
+        self._refit(chosen, scaler, given, answers.labels(data), rng)
         return self
 
     # ---- the steps of fit ----------------------------------------------------------------------
@@ -123,7 +134,7 @@ class SearchedChain(BaseEstimator):
 
     def _refit(
         self,
-        best: Outcome,
+        chosen: dict[str, Any],
         scaler: Any,
         data: LabelledRows,
         labels: np.ndarray,
@@ -134,9 +145,6 @@ class SearchedChain(BaseEstimator):
         if scaler is not None:
             scaler = clone(scaler).fit(X, labels)
             X = transformed(scaler, X, "scalers")
-        chosen = best.setting.parameters | {"scale": None}  # as in the search
-        if best.setting.relevance is not None and data.is_numeric:
-            chosen["relevance"] = self._scales(replace(data, X=X), best.setting.relevance)
         passed_on = self._kind().get_params(deep=False).keys() & self.get_params().keys()
         passed_on -= chosen.keys() | {"class_weight", "verbose"}
         model = self._kind(**{name: getattr(self, name) for name in passed_on} | chosen)

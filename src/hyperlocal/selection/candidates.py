@@ -9,6 +9,7 @@ from typing import Any
 
 from ..gates.anchors import default_n_anchors
 from ..gates.levels import finest_n_anchors
+from ..model.chain_settings import ChainSettings
 
 # The first round evaluates all groups on so many rows, or on a ninth of all rows if that is more.
 # The best third of the groups is then evaluated on three times the rows. The last two groups are
@@ -30,6 +31,21 @@ ROWS_PER_ANCHOR = 25
 MOST_ANCHORS = 400
 
 
+@dataclass(frozen=True, eq=False)
+class WholeChain:
+    """A chain that was chosen as a whole.
+
+    Attributes
+    ----------
+    settings : ChainSettings
+    parameters : dict
+        The same as parameters of :class:`LocallyLinearSVC`, without C.
+    """
+
+    settings: ChainSettings
+    parameters: dict[str, Any]
+
+
 @dataclass(frozen=True)
 class Setting:
     """One candidate."""
@@ -42,18 +58,21 @@ class Setting:
     C: float
     relevance: tuple[str, int, float] | None = None  # kind, rounds, power of scales of features
     as_it_is: bool = False  # whether lifted rows are not normalized, whatever the others are
+    whole: WholeChain | None = None  # instead of everything but C
 
     @property
     def group(self) -> tuple[Any, ...]:
         """The settings that determine the lifted rows."""
         return (
             self.scaler, self.n_anchors, self.n_neighbors, self.beta, self.feature_map,
-            self.relevance, self.as_it_is,
+            self.relevance, self.as_it_is, self.whole,
         )  # fmt: skip
 
     @property
     def parameters(self) -> dict[str, Any]:
         """As parameters of :class:`LocallyLinearSVC`."""
+        if self.whole is not None:
+            return self.whole.parameters | {"C": self.C}
         names = ("n_anchors", "n_neighbors", "beta", "feature_map", "C")
         relevance = None if self.relevance is None else "gradient"
         normalize = {"normalize": False} if self.as_it_is else {}
@@ -67,6 +86,8 @@ class Setting:
     @property
     def has_gradients(self) -> bool:
         """Whether the scales of features can be learned with it."""
+        if self.whole is not None:
+            return False
         known = self.feature_map is None or isinstance(self.feature_map, str)
         return known and self.feature_map in (None, "identity", "quadratic", "auto")
 

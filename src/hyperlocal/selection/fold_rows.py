@@ -135,7 +135,7 @@ def rows_of_folds(
             for train, test in parts
         ]
     found = None
-    if _is_wide(chain, X.shape[0]):
+    if is_wide(chain, X.shape[0]):
         found = coordinates(chain, X, chain.lift(X, workers, codes))
 
     def lift(rows: np.ndarray) -> LiftedRows:
@@ -155,7 +155,7 @@ def _is_one_system(chain: LocalModel, loss: str | RegressionLoss, n_rows: int) -
     return is_wide and n_rows**2 <= SQUARE_PER_NUMBER * chain.gate.n_neighbors * width
 
 
-def _is_wide(chain: LocalModel, n_rows: int) -> bool:
+def is_wide(chain: LocalModel, n_rows: int) -> bool:
     """Whether a visit of a lifted row takes longer than one of its coordinates."""
     width = chain.feature_map.n_features_out + 1
     has_all = n_rows**2 < MOST_NUMBERS

@@ -153,9 +153,17 @@ class SearchPlan:
             raise ValueError("scoring needs probabilities; use loss='log'.") from error
         if not self.costs:
             outcomes = search.extend_costs(outcomes)
-        if self.relevance is None or data.is_numeric:
+        if self.relevance is not None and not data.is_numeric:
+            outcomes = search.try_relevance(outcomes)
+        if not self._is_open:
             return outcomes
-        return search.try_relevance(outcomes)
+        return search.try_chosen(self.relevance) + outcomes  # of equal scores, the first counts
+
+    @property
+    def _is_open(self) -> bool:
+        """Whether all that ``C="auto"`` decides is left to the search."""
+        is_given = self.n_anchors or self.costs or self.feature_maps
+        return not is_given and list(self.betas) == ["auto"] and list(self.scalers) == [None]
 
     def _rounds(self, data: LabelledRows) -> tuple[int, list[int]]:
         """The number of groups, and the rows of each round."""

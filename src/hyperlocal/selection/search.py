@@ -8,28 +8,28 @@ scaler is fitted to the training rows of each fold, and then everything after it
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from ..data.labelled import LabelledRows, part_of
-from ..data.rows import take_rows
 from ..gates.code_on import CodeOn
 from ..maps.linear import InputMap
 from ..maps.transformer import transformed
 from ..model.chain_settings import ChainSettings
-from ..model.lifting import LiftedRows
 from ..runtime.progress import Monitor
 from ..runtime.threads import Workers
 from ..solvers.training import Training
-from .candidates import REDUCTION, Setting
+from .automatic import parameters_of
+from .candidates import REDUCTION, Setting, WholeChain
+from .chain_choice import choose_chain
 from .outcomes import Answers, Outcome, best_outcome
 from .relevance import COST, helpful_relevances, repeated_relevance
+from .searched_rows import MOST_EPOCHS, FoldResult, SearchedRows
 
 # Rounds before the last need a part of the folds only.
 SHARE_OF_FOLDS = 0.4
@@ -41,12 +41,10 @@ FIRST_COSTS = (1.0, 10.0, 100.0)
 FIRST_COSTS_OF_VALUES = (1.0, 3.0, 10.0)
 LEAST_COST, MOST_COST = 0.1, 1000.0
 EASY_SHARE = 0.2
-# A C that takes more epochs than that, to a large gap, would take too many for all rows.
-MOST_EPOCHS = 100
+# Values of C that are tried with the chain that C="auto" chooses, times the chosen one.
+FACTORS_BESIDE = (1.0, 1 / 3, 3.0)
 # Up to so many rows, coded or scaled rows are stored for the next round.
 MOST_ROWS_KEPT = 20_000
-# Solves of the search stop at a larger gap, which changes no choice; the final fit has its own tol.
-SEARCH_TOL = 1e-2
 
 Splits = list[tuple[np.ndarray, np.ndarray]]
 
@@ -99,7 +97,7 @@ class Search:
         self.monitor = monitor
         self._n_evaluated = 0
         self._anchors: dict[tuple[Any, ...], np.ndarray] = {}
-        self._coded: dict[tuple[Any, ...], _FoldRows] = {}
+        self._coded: dict[tuple[Any, ...], SearchedRows] = {}
         self._scaled: dict[tuple[int, int, int], Any] = {}
         self._last: tuple[LabelledRows, Splits] = (data, [])  # what the finalists were evaluated on
         self._maps: dict[tuple[Any, ...], InputMap] = {}
@@ -162,6 +160,23 @@ class Search:
         self._scaling = chain, replace(self.training, C=C)
         found = helpful_relevances(*self._scaling, self.data, rng, self.workers)
         return [one.recipe for one in found]
+
+    def try_chosen(self, relevance: Any) -> list[Outcome]:
+        """What ``C="auto"`` chooses from all rows, and C beside it, on the last folds."""
+        (rng,) = self.rng.spawn(1)
+        choice = choose_chain(self.settings, relevance, self.training, self.data, rng, self.workers)
+        chain = choice.settings.fit(self.data, rng, self.workers)
+        before = chain.input_map
+        parameters = parameters_of(chain, choice.settings)
+        parameters["relevance"] = None if before is None else before.factors
+        whole = WholeChain(choice.settings, parameters)
+        first = Setting(
+            parameters["n_anchors"], parameters["n_neighbors"], "auto",
+            parameters["feature_map"], 0, choice.C, whole=whole,
+        )  # fmt: skip
+        outcomes = [Outcome(replace(first, C=choice.C * factor)) for factor in FACTORS_BESIDE]
+        self._evaluate(outcomes, *self._last)
+        return outcomes
 
     def extend_costs(self, outcomes: list[Outcome]) -> list[Outcome]:
         """Try C beyond the largest and the smallest, by factors of ten, while an end is best."""
@@ -243,7 +258,7 @@ class Search:
                 if rows is None:
                     scaled = self._scale(first.scaler, data, number, train)
                     settings = self._scaled_settings(first, scaled, number, train, alone)
-                    rows = _FoldRows(settings, self.training, scaled, alone, seed, train)
+                    rows = SearchedRows(settings, self.training, scaled, alone, seed, train)
                 rng = np.random.default_rng([seed, number])
                 return rows.evaluate(train, test, costs, self._score, alone, rng)
 
@@ -264,7 +279,7 @@ class Search:
             sample_weight=test.sample_weight,
         )  # fmt: skip
 
-    def _code(self, setting: Setting, data: LabelledRows, seed: int) -> _FoldRows:
+    def _code(self, setting: Setting, data: LabelledRows, seed: int) -> SearchedRows:
         """All rows, encoded once for all folds; known codes are used again."""
         n_rows = data.X.shape[0]
         coded = self._coded.get((n_rows, setting.group))
@@ -273,8 +288,10 @@ class Search:
             space = setting.feature_map if CodeOn(self.settings.code_on).uses_map else 0
             key = (n_rows, setting.n_anchors, space)
             settings = self._settings_of(setting, self._anchors.get(key))
-            coded = _FoldRows(settings, self.training, data, self.workers, seed)
-            if isinstance(setting.n_anchors, int):  # levels cannot be given
+            coded = SearchedRows(settings, self.training, data, self.workers, seed)
+            if (
+                isinstance(setting.n_anchors, int) and setting.whole is None
+            ):  # levels cannot be given
                 self._anchors[key] = coded.chain.gate.anchors
             if n_rows <= MOST_ROWS_KEPT:
                 self._coded[n_rows, setting.group] = coded
@@ -309,6 +326,8 @@ class Search:
         return replace(data, X=X)
 
     def _settings_of(self, setting: Setting, anchors: np.ndarray | None) -> ChainSettings:
+        if setting.whole is not None:
+            return setting.whole.settings
         # Few distinct rows give fewer anchors than requested.
         given: dict[str, Any] = {"n_anchors": setting.n_anchors}
         if anchors is not None:
@@ -326,64 +345,3 @@ def _grouped(outcomes: Iterable[Outcome]) -> dict[tuple[Any, ...], list[Outcome]
     for outcome in sorted(outcomes, key=lambda outcome: outcome.setting.C):
         groups.setdefault(outcome.setting.group, []).append(outcome)
     return groups
-
-
-class FoldResult(NamedTuple):
-    """Scores and epochs of each C on one fold, and the seconds of all training."""
-
-    scores: list[float]
-    epochs: list[int]
-    seconds: float
-
-
-class _FoldRows:
-    """Rows encoded by one gate; each fold uses a part of them."""
-
-    def __init__(
-        self,
-        settings: ChainSettings,
-        training: Training,
-        data: LabelledRows,
-        workers: Workers,
-        seed: int,
-        chosen: np.ndarray | None = None,
-    ):
-        self.training = training
-        self.data = data
-        seen = data if chosen is None else part_of(data, chosen)
-        self.chain = settings.fit(seen, np.random.default_rng(seed), workers)
-        self.stored = self.chain.feature_map.stored(data.X)
-        self.codes = self.chain.encode(data.X, workers)
-
-    def evaluate(
-        self,
-        train: np.ndarray,
-        test: np.ndarray,
-        costs: list[float],
-        score: Callable[[np.ndarray, LabelledRows], float],
-        workers: Workers,
-        rng: np.random.Generator,
-    ) -> FoldResult:
-        """Train with each C, and score on the test rows."""
-        train, test = np.sort(train), np.sort(test)
-        part, held_out = part_of(self.data, train), part_of(self.data, test)
-        start = time.perf_counter()
-        lifted, test_rows = self._lift(train, workers), self._lift(test, workers)
-        training = replace(
-            self.training, tol=max(SEARCH_TOL, self.training.tol),
-            max_iter=min(MOST_EPOCHS, self.training.max_iter),
-        )  # fmt: skip
-        alpha, scores, epochs = None, [], []
-        for C in costs:
-            problem = self.chain.problem(
-                part, C, training.loss, joint=training.joint, lifted=lifted
-            )
-            result = training.solve(problem, rng, alpha=alpha)
-            alpha = result.alpha
-            epochs.append(result.n_iter)
-            scores.append(score(test_rows.scores(result.weights), held_out))
-        return FoldResult(scores, epochs, time.perf_counter() - start)
-
-    def _lift(self, rows: np.ndarray, workers: Workers) -> LiftedRows:
-        stored = take_rows(self.stored, rows)
-        return self.chain.lift_stored(stored, self.codes.take(rows), workers)

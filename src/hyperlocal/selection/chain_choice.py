@@ -1,0 +1,58 @@
+"""What ``C="auto"`` decides, in its order: model and C, relevance, features left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..data.labelled import LabelledRows
+from ..model.chain_settings import ChainSettings
+from ..runtime.threads import Workers
+from ..solvers.training import Training
+from .automatic import candidates_of, choose
+from .dropping import without_noise
+from .relevance import with_relevance
+from .trials import Choice
+
+
+def choose_chain(
+    settings: ChainSettings,
+    relevance: Any,
+    training: Training,
+    data: LabelledRows,
+    rng: np.random.Generator,
+    workers: Workers,
+    *,
+    by_newton: bool = True,
+    normalize_linear: bool = False,
+) -> Choice:
+    """Settings and C that do best on held-out rows, with scales of features where they help.
+
+    Parameters
+    ----------
+    settings : ChainSettings
+        Those that are not automatic stay.
+    relevance : None, str or array
+        As in :class:`LocallyLinearSVC`.
+    training : Training
+        With everything but C.
+    data : LabelledRows
+    rng : numpy Generator
+    workers : Workers
+    by_newton : bool
+        Whether the final solver takes Newton's steps where C is large.
+    normalize_linear : bool
+        Whether the linear model's rows are normalized.
+    """
+    given = (training, data, rng, workers)
+    choice = choose(candidates_of(settings, data, normalize_linear), *given, by_newton=by_newton)
+    scaled = with_relevance(choice, relevance, *given)
+    if scaled is not choice:
+        # Scaled features may need another C.
+        choice = choose([scaled.settings], *given, by_newton=by_newton, start=scaled.C)
+    if isinstance(relevance, str):
+        reduced = without_noise(choice, *given)
+        if reduced is not choice:
+            choice = choose([reduced.settings], *given, by_newton=by_newton, start=reduced.C)
+    return choice
