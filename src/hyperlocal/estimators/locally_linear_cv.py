@@ -69,12 +69,14 @@ class LocallyLinearSVCCV(
     relevance : {None, "auto"}, default="auto"
         "auto" also tries scales of features with the best candidate, if held-out rows gain from
         them; see :class:`RelevanceScaler`. On by default, because the search decides on folds.
-    coding, anchors, code_on, normalize, loss, max_iter, tol, intercept_scaling, n_jobs, \
-random_state : as in LocallyLinearSVC
+    coding, anchors, code_on, normalize, loss, max_iter, tol, intercept_scaling : as in \
+LocallyLinearSVC
         They are those of :class:`LocallyLinearSVC`.
     scale : {"auto", "standard", None}, default="auto"
         Whether features are standardized before everything else, as in :class:`LocallyLinearSVC`.
         Not where ``scalers`` are given, which bring their own units.
+    n_jobs, random_state : as in LocallyLinearSVC
+        They are those of :class:`LocallyLinearSVC`.
     verbose : int, default=0
         1 writes progress of the search to stderr now and then, 2 every group of candidates.
     multi_class, class_weight : as in LocallyLinearSVC

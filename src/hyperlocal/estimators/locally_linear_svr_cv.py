@@ -58,11 +58,13 @@ class LocallyLinearSVRCV(
         They are those of :class:`LocallyLinearSVR`.
     loss : str, default="squared"
         As in :class:`LocallyLinearSVR`; squared, because R² is what is reported most.
-    max_iter, tol, intercept_scaling, n_jobs, random_state : as in LocallyLinearSVR
+    max_iter, tol, intercept_scaling : as in LocallyLinearSVR
         They are those of :class:`LocallyLinearSVR`.
     scale : {"auto", "standard", None}, default="auto"
         Whether features are standardized before everything else, as in :class:`LocallyLinearSVR`.
         Not where ``scalers`` are given, which bring their own units.
+    n_jobs, random_state : as in LocallyLinearSVR
+        They are those of :class:`LocallyLinearSVR`.
     verbose : int, default=0
         1 writes progress of the search to stderr now and then, 2 every group of candidates.
     epsilon, quantiles : as in LocallyLinearSVR
