@@ -8,6 +8,7 @@ from hyperlocal.model.chain_settings import ChainSettings
 from hyperlocal.selection.trials import (
     MOST_CLASSES,
     row_criteria,
+    row_log_losses,
     sample,
 )
 
@@ -41,6 +42,23 @@ def test_the_criterion_does_not_depend_on_the_scale():
     values = [row_criteria(factor * scores, target, np.ones(50)) for factor in (1e-3, 1.0, 1e3)]
     np.testing.assert_allclose(values[0], values[1], rtol=1e-4)
     np.testing.assert_allclose(values[2], values[1], rtol=1e-4)
+
+
+def test_log_losses_tell_small_differences():
+    """Of two scores that differ a little, the difference in log loss varies less than in errors."""
+    rng = np.random.default_rng(0)
+    target, weights = rng.integers(2, size=500), rng.random(500)
+    better = (2 * target - 1 + 2 * rng.normal(size=500))[:, None]
+    worse = better + 1.0 * rng.normal(size=(500, 1))
+    found = {}
+    for criteria in (row_criteria, row_log_losses):
+        values = [criteria(scores, target, weights) for scores in (better, worse)]
+        gains = values[1] - values[0]
+        found[criteria] = gains.mean() / gains.std()
+    assert found[row_log_losses] > 1.5 * found[row_criteria]
+    errors = row_criteria(better, target, weights) - row_log_losses(better, target, weights)
+    expected = weights / weights.mean() * ((better[:, 0] > 0) != target)
+    np.testing.assert_allclose(errors, expected, atol=1e-12)
 
 
 def test_of_very_many_classes_some_are_sampled():

@@ -63,11 +63,11 @@ def without_noise(
     workers : Workers
     """
     settings = choice.settings
-    n_rows, n_features = data.X.shape
+    n_features = data.X.shape[1]
     may_help = (
         settings.has_contributions
         and not sp.issparse(data.X)
-        and n_rows >= FEWEST_ROWS
+        and _telling_rows(data) >= FEWEST_ROWS
         and 1 < n_features <= MOST_FEATURES
     )
     if not may_help:
@@ -87,11 +87,19 @@ def without_noise(
     everything, others = np.ones(n_features, bool), folds[N_FOLDS_TO_SEARCH:]
     if not found or not others:
         return choice
-    full = evaluated(run.paths(everything, others)).mean()
+    full = _value(run.paths(everything, others))
     for kept in reversed(found):
-        if evaluated(run.paths(kept, others)).mean() <= full:
+        if _value(run.paths(kept, others)) <= full:
             return Choice(reduced(settings, kept, data.X.dtype), choice.C)
     return choice
+
+
+def _telling_rows(data: LabelledRows) -> float:
+    """How many rows of balanced classes would tell as much: rare classes have few to learn from."""
+    n_rows = data.X.shape[0]
+    if data.is_numeric:
+        return n_rows
+    return min(n_rows, 2 * (n_rows - int(np.bincount(data.target).max())))
 
 
 def _search(run: _Subsets, folds: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -99,7 +107,7 @@ def _search(run: _Subsets, folds: Sequence[np.ndarray]) -> list[np.ndarray]:
     n_features = run.data.X.shape[1]
     kept, needed = np.ones(n_features, bool), np.zeros(n_features, bool)
     paths = run.paths(kept, folds)
-    full, sizes = evaluated(paths).mean(), run.sizes(paths)
+    full, sizes = _value(paths), run.sizes(paths)
     found: list[np.ndarray] = []
     n_tried, n_without_gain = n_features // 2, 0
     while n_without_gain < MOST_WITHOUT_GAIN:
@@ -111,7 +119,7 @@ def _search(run: _Subsets, folds: Sequence[np.ndarray]) -> list[np.ndarray]:
         fewer = kept.copy()
         fewer[smallest] = False
         paths = run.paths(fewer, folds)
-        if evaluated(paths).mean() <= full:
+        if _value(paths) <= full:
             kept, sizes, n_without_gain = fewer, run.sizes(paths), 0
             found.append(kept)
             n_tried *= 2
@@ -121,6 +129,15 @@ def _search(run: _Subsets, folds: Sequence[np.ndarray]) -> list[np.ndarray]:
             needed[smallest] = True
             n_without_gain += 1
     return found
+
+
+def _value(paths: Sequence[Path]) -> float:
+    """The criterion of all held-out rows.
+
+    With errors in it, features of weak effect were left out by chance: on nine splits of three sets
+    of 310 to 510 rows 18.8 % errors were made instead of 17.5 (17.0 with all features).
+    """
+    return float(evaluated(paths, with_errors=False).mean())
 
 
 def reduced(settings: ChainSettings, kept: np.ndarray, dtype: np.dtype) -> ChainSettings:

@@ -153,16 +153,21 @@ class Path:
         return self.chain.trained(weights)
 
 
-def criteria_for(training: Training) -> Criteria:
-    """The criteria of a task: losses of a regression, or errors and log losses of classes."""
+def criteria_for(training: Training, *, with_errors: bool = True) -> Criteria:
+    """The criteria of a task: losses of a regression, or errors and log losses of classes.
+
+    Log losses alone vary less from row to row: they tell small differences.
+    """
     loss = training.loss
-    return loss.row_losses if isinstance(loss, RegressionLoss) else row_criteria
+    if isinstance(loss, RegressionLoss):
+        return loss.row_losses
+    return row_criteria if with_errors else row_log_losses
 
 
-def evaluated(paths: Sequence[Path]) -> np.ndarray:
+def evaluated(paths: Sequence[Path], *, with_errors: bool = True) -> np.ndarray:
     """The criterion of each held-out row, one fold after the other."""
     parts = [(path.scores, path.target, path.sample_weight) for path in paths]
-    criteria = criteria_for(paths[0].solver.training)
+    criteria = criteria_for(paths[0].solver.training, with_errors=with_errors)
     return criteria(*map(np.concatenate, zip(*parts, strict=True)))
 
 
@@ -187,6 +192,13 @@ def row_criteria(scores: np.ndarray, target: np.ndarray, sample_weight: np.ndarr
     >>> bool(means[0] < means[1])
     True
     """
+    wrong = predicted_codes(scores) != target
+    log_losses = row_log_losses(scores, target, sample_weight)
+    return sample_weight / sample_weight.mean() * wrong + log_losses
+
+
+def row_log_losses(scores: np.ndarray, target: np.ndarray, sample_weight: np.ndarray) -> np.ndarray:
+    """The log loss of each row after the best scaling of all scores, times the row's weight."""
     if scores.shape[1] == 1:
         scores = np.hstack([np.zeros_like(scores), scores])
     scores = scores.astype(np.float64)
@@ -200,7 +212,7 @@ def row_criteria(scores: np.ndarray, target: np.ndarray, sample_weight: np.ndarr
     best = minimize_scalar(
         lambda log_scale: float(weights @ log_losses(log_scale)), bounds=(-4, 6), method="bounded"
     )
-    return weights * ((predicted_codes(scores) != target) + log_losses(best.x))
+    return weights * log_losses(best.x)
 
 
 def sample(data: LabelledRows, most_rows: int, rng: np.random.Generator) -> LabelledRows:
