@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC, LinearSVC
 
 from hyperlocal import LocallyLinearSVC, NeighborhoodSVC, explain
 from hyperlocal.maps.plain import plain_steps
@@ -106,3 +107,25 @@ def test_boundaries_are_not_searched_for_beyond_rows_that_a_model_takes(kind):
     for one in model.explain(X[:5]):
         assert one.boundary is None or not one.boundary.found or np.isfinite(one.boundary.row).all()
         assert str(one)
+
+
+@pytest.mark.parametrize("make_model", [SVC, LinearSVC, lambda: make_pipeline(SVC())])
+def test_rows_and_references_of_scikit_learns_models_are_checked(make_model):
+    """Lists are rows; what is no row, not finite or of another width is named."""
+    X, y = crossed(60)
+    model = make_model().fit(X, y)
+    wanted = explain(model, X[:2], background=X[2:5]).contributions
+    for given in (X[2:5].tolist(), sp.csr_array(X[2:5]), X[2:5].astype(np.float32)):
+        found = explain(model, X[:2].tolist(), background=given).contributions
+        np.testing.assert_allclose(found, wanted, atol=1e-6)
+    for wrong, message in [
+        (X[:0], "0 sample"), (X[:2] * np.nan, "NaN"), (X[:2] * np.inf, "infinity"),
+        (X[:2] * 1e200, "overflow"), (X[:2, :2], "2 features"), (3, "expected rows"),
+        ({"a": 1}, "expected rows"), ((row for row in X), "expected rows"), ([["a"] * 3], "'a'"),
+        (X[None], "expected rows"), ("zero", "zero"),
+    ]:  # fmt: skip
+        with np.errstate(all="ignore"), pytest.raises((ValueError, TypeError), match=message):
+            explain(model, X[:2], background=wrong)
+        if not isinstance(wrong, str) and "sample" not in message:
+            with np.errstate(all="ignore"), pytest.raises((ValueError, TypeError)):
+                explain(model, wrong)

@@ -84,6 +84,11 @@ class LabelledRows:
             return values
         return values[self.origin.row] * self.origin.share[:, None].astype(values.dtype)
 
+    @property
+    def n_given_rows(self) -> int:
+        """Rows that were given, before equal ones were merged."""
+        return self.X.shape[0] if self.origin is None else len(self.origin.row)
+
     def given_rows(self) -> np.ndarray:
         """For each row, the first given row that was merged into it."""
         if self.origin is None:

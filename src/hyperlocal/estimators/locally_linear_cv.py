@@ -66,6 +66,7 @@ class LocallyLinearSVCCV(
         evaluated on all rows and folds.
     scoring : str, callable or None, default=None
         Accuracy, or any scorer of scikit-learn; one that needs probabilities needs ``loss="log"``.
+        A function gets ``(estimator, rows, y)``: for the estimator, ``rows`` stand for features.
     relevance : {None, "auto"}, default="auto"
         "auto" also tries scales of features with the best candidate, if held-out rows gain from
         them; see :class:`RelevanceScaler`. On by default, because the search decides on folds.

@@ -50,7 +50,8 @@ class LocallyLinearSVRCV(
         As in :class:`LocallyLinearSVCCV`; folds are not stratified.
     scoring : str, callable or None, default=None
         Any scorer of scikit-learn. None is R² for the squared losses, and minus the mean loss
-        (without a tube, of values in standard deviations) for the others.
+        (without a tube, of values in standard deviations) for the others. A function gets
+        ``(estimator, rows, y)``: for the estimator, ``rows`` stand for features.
     relevance : {None, "auto"}, default="auto"
         "auto" also tries every candidate with scales of features, if held-out rows gain from them
         with the default chain. On by default, because the search decides on folds.

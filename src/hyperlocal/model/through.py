@@ -15,6 +15,7 @@ from sklearn.base import is_outlier_detector, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from ..data.checks import check_rows
 from ..maps.backwards import can_go_back, transform
 from ..runtime.threads import Workers, row_blocks
 from .background import Background
@@ -284,9 +285,15 @@ class _Chain:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="X does not have valid feature names")
                 return self.last.paths(Z, Z0)
-        own = foreign_background(self.last) if Z0 is None else Background.of(Z0)
+        own = foreign_background(self.last) if Z0 is None else Background.of(self._checked(Z0))
         with Workers(None) as workers:
-            return model_paths(foreign_model(self.last), as_dense(Z), own, workers)
+            return model_paths(foreign_model(self.last), self._checked(Z), own, workers)
+
+    def _checked(self, Z: Any) -> np.ndarray:
+        """Rows for a model of scikit-learn, dense and in double precision."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            return check_rows(self.last, as_dense(Z), reset=False)
 
     def starts(self, starts: np.ndarray) -> list[Any] | None:
         """References before each step, from those of the model; None before the first unknown."""
@@ -339,7 +346,7 @@ class _Chain:
 
 def _each(rows: Any, size: int = 1) -> list[Any]:
     """Rows one by one, or so many at a time."""
-    return [rows[i : i + size] for i in range(0, rows.shape[0], size)]
+    return [rows[i : i + size] for i in range(0, _n_rows(rows), size)]
 
 
 def _rows_of(X: Any) -> tuple[Any, Any]:
@@ -348,7 +355,12 @@ def _rows_of(X: Any) -> tuple[Any, Any]:
         return [X], None
     if not sp.issparse(X) and np.ndim(X) == 1 and all(isinstance(one, str) for one in X):
         return list(X), getattr(X, "index", None) if not isinstance(X, list) else None
-    return as_rows(X)
+    rows, index = as_rows(X)
+    if not hasattr(rows, "shape"):
+        rows = np.array(rows, dtype=object)  # numbers stay numbers beside text
+    if len(rows.shape) != 2:
+        raise ValueError(f"expected rows of features, got {type(X).__name__}: {X!r:.60}.")
+    return rows, index
 
 
 def _n_rows(X: Any) -> int:

@@ -41,15 +41,32 @@ class GivenFolds:
     """
 
     def __init__(self, folds: Iterable[Any], data: LabelledRows):
-        self._folds = [(np.asarray(train), np.asarray(test)) for train, test in folds]
-        self._first = data.given_rows()
+        first, n_given = data.given_rows(), data.n_given_rows
+        self._folds = []
+        for fold in folds:
+            if not isinstance(fold, (tuple, list, np.ndarray)) or len(fold) != 2:
+                raise ValueError("cv must give pairs of numbers of rows: to train and to test on.")
+            train, test = (np.flatnonzero(np.isin(first, _numbers(one, n_given))) for one in fold)
+            if len(train) and len(test):  # a fold may hold rows of weight zero alone
+                self._folds.append((train, test))
+        if not self._folds:
+            raise ValueError("cv gives no fold with rows to train on and rows to test on.")
 
     def split(self, X: Any, y: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Pairs of numbers of rows."""
-        for train, test in self._folds:
-            in_train, in_test = (np.flatnonzero(np.isin(self._first, one)) for one in (train, test))
-            if len(in_train) and len(in_test):  # a fold may hold rows of weight zero alone
-                yield in_train, in_test
+        yield from self._folds
+
+
+def _numbers(rows: Any, n_rows: int) -> np.ndarray:
+    """Numbers of rows, also of a mask."""
+    rows = np.asarray(rows)
+    if rows.dtype == bool and rows.shape == (n_rows,):
+        return np.flatnonzero(rows)
+    if rows.ndim != 1 or (len(rows) and rows.dtype.kind not in "iu"):
+        raise ValueError(f"cv must give numbers of rows, not {rows.dtype} of shape {rows.shape}.")
+    if len(rows) and not 0 <= rows.min() <= rows.max() < n_rows:
+        raise ValueError(f"cv gives rows from {rows.min()} to {rows.max()}; there are {n_rows}.")
+    return rows
 
 
 def _n_folds(n_rows: int) -> int:

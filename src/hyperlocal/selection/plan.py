@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.metrics import get_scorer
 
 from ..data.arguments import check_choice, check_number
 from ..data.labelled import LabelledRows
@@ -30,6 +29,7 @@ from .candidates import (
 )
 from .folds import GivenFolds, default_folds
 from .outcomes import Answers, Outcome
+from .scorers import CheckedScorer
 from .search import FIRST_COSTS, FIRST_COSTS_OF_VALUES, Search
 
 SEARCHES = ("halving", "grid")
@@ -70,13 +70,15 @@ class SearchPlan:
             check_choice("feature_maps", feature_maps, ["auto"])
         else:
             self.feature_maps = _sequence("feature_maps", feature_maps)
-        if cv is not None and not (hasattr(cv, "split") or isinstance(cv, Iterable)):
+        if isinstance(cv, str) or not (
+            cv is None or hasattr(cv, "split") or isinstance(cv, Iterable)
+        ):
             check_number("cv", cv, integer=True, above=2, inclusive=True)
         self.cv = cv
         self.halving = halving
         check_choice("relevance", relevance, (None, "auto"))
         self.relevance = relevance
-        self.scorer: Callable[..., float] | None = None if scoring is None else get_scorer(scoring)
+        self.scorer = None if scoring is None else CheckedScorer(scoring)
 
     def settings(self, data: LabelledRows) -> list[Setting]:
         """All candidates for these rows."""
