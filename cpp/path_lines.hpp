@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "largest_lanes.hpp"
 #include "path_parts.hpp"
 #include "tanh.hpp"
 
@@ -27,9 +28,9 @@ class LinesToRow {
         options_(options),
         m_(paths.n_anchors),
         n_columns_(paths.n_columns),
-        keeps_largest_(2 * options.n_active <= m_ + 1),
-        kept_(keeps_largest_ ? options.n_active : m_ - options.n_active + 1),
+        largest_(m_, options.n_active),
         active_(m_),
+        numbers_(m_),
         start_logits_(m_),
         change_(m_),
         logits_(m_),
@@ -42,7 +43,9 @@ class LinesToRow {
         slope_(n_columns_),
         sums_(paths.width()),
         first_(paths.width()),
-        before_(n_columns_) {}
+        before_(n_columns_) {
+    for (Index j = 0; j < m_; ++j) numbers_[j] = number_of(j);
+  }
 
   // The references from `begin` on; lanes without one repeat the last.
   void start(Index begin) {
@@ -102,20 +105,7 @@ class LinesToRow {
   Index n_lines() const { return std::min<Index>(lanes, paths_.n_references - begin_); }
 
  private:
-  // Compared in the order of an instruction that has no need to choose afterwards.
-  static Lane larger(const Lane& one, const Lane& other) {
-#if defined(__GNUC__) || defined(__clang__)
-    return {one.value > other.value ? one.value : other.value};
-#else
-    return choose(one, other, one, other);
-#endif
-  }
-
-  static Lane all(Real number) {
-    Real numbers[lanes];
-    std::fill_n(numbers, lanes, number);
-    return Lane::load(numbers);
-  }
+  static Lane all(Real number) { return filled_lane<Lane>(number); }
 
   // Of n numbers that are `step` apart, those of the lanes' sources, which are `apart` from each
   // other.
@@ -200,16 +190,23 @@ class LinesToRow {
   // Lists the anchors that are active in some lane, with their logits below the largest; −∞ where
   // they are not active.
   void list_active(const Lane& top, bool is_first) {
-    const Lane least = least_active(), one = all(1), none = Lane::zero();
+    const Lane least = largest_.least(logits_.data(), top), one = all(1), none = Lane::zero();
     const Lane never = all(-std::numeric_limits<Real>::infinity());
     Lane signature = none;  // a number of the set: it differs where the set does
     n_listed_ = 0;
-    for (Index j = 0; j < m_; ++j) {
-      const Lane is_in = choose(logits_[j], least, one, none);
-      gate_[n_listed_] = choose(logits_[j], least, logits_[j] - top, never);
-      active_[n_listed_] = j;
-      n_listed_ += is_in.sum() > 0 ? 1 : 0;
-      signature.add_product(is_in, number_of(j));
+    for (Index first = 0; first < m_; first += 4) {
+      Lane is_in[4];
+      Real counts[4];
+      for (Index k = 0; k < 4; ++k) {
+        is_in[k] = first + k < m_ ? choose(logits_[first + k], least, one, none) : none;
+        if (first + k < m_) signature.add_product(is_in[k], numbers_[first + k]);
+      }
+      sums_of_four(is_in[0], is_in[1], is_in[2], is_in[3], counts);
+      for (Index j = first; j < std::min(first + 4, m_); ++j) {
+        gate_[n_listed_] = choose(logits_[j], least, logits_[j] - top, never);
+        active_[n_listed_] = j;
+        n_listed_ += counts[j - first] > 0 ? 1 : 0;
+      }
     }
     for (int r = 0; r < lanes; ++r)
       jumps_[r] |= !is_first && signature.value[r] != signature_.value[r];
@@ -221,24 +218,6 @@ class LinesToRow {
     std::uint32_t bits = static_cast<std::uint32_t>(j + 1) * 2654435761u;
     bits = (bits ^ (bits >> 15)) * 2246822519u;
     return static_cast<Real>(bits >> 17);
-  }
-
-  // The smallest logit of an active anchor. The largest logits (or the others and this one,
-  // whichever are fewer) are kept sorted by exchanges of whole lanes, which need no branches.
-  Lane least_active() {
-    const Lane sign = all(Real(keeps_largest_ ? -1 : 1));
-    const auto n_kept = static_cast<Index>(kept_.size());
-    std::fill(kept_.begin(), kept_.end(), all(std::numeric_limits<Real>::infinity()));
-    for (Index j = 0; j < m_; ++j) {
-      Lane key = sign * logits_[j];
-      const Index n = std::min(j + 1, n_kept);
-      for (Index i = 0; i < n; ++i) {
-        const Lane one = kept_[i];
-        kept_[i].lower_to(key);
-        key = larger(one, key);
-      }
-    }
-    return sign * kept_.back();
   }
 
   // What γ is to be multiplied by, a, and how a changes.
@@ -304,6 +283,7 @@ class LinesToRow {
 
   void add(Real t, Real weight) {
     const bool is_curved = paths_.linear != nullptr;
+    if (n_columns_ == 1 && !is_curved) return add_straight(t, weight);
     const Lane twice = all(2 * t), weighted = scale_.times(weight);
     const Real per_square = static_cast<Real>(1 / (options_.factor * options_.factor));
     Lane* const on_gate = sums_.data() + m_ * (is_curved ? 2 : 1);
@@ -323,6 +303,30 @@ class LinesToRow {
       }
     }
     if (paths_.squares != nullptr) add_shrinkage(t, weighted, on_gate + m_ * n_columns_);
+  }
+
+  // The same of one column of local models that are linear, with what is the same for all anchors
+  // in registers.
+  void add_straight(Real t, Real weight) {
+    const Lane weighted = scale_.times(weight), total = total_[0];
+    const Real per_square = static_cast<Real>(1 / (options_.factor * options_.factor));
+    const Lane per_unit = options_.is_unit ? total.times(per_square) : Lane::zero();
+    const Lane per_sum = options_.is_unit ? Lane::zero() : total;
+    const Index* const active = active_.data();
+    const Lane *gate = gate_.data(), *scores = scores_.data(), *linear = linear_.data(),
+               *change = change_.data();
+    Lane *const sums = sums_.data(), *const on_gate = sums + m_;
+    Lane slope = slope_[0];
+    for (Index i = 0; i < n_listed_; ++i) {
+      const Index j = active[i];
+      const Lane size = weighted * gate[i];
+      const Lane step = size * (scores[j] - (per_sum + gate[i] * per_unit));
+      sums[j] = sums[j] + size;
+      on_gate[j] = on_gate[j] + step;
+      slope = slope + step * change[j] + size * linear[j];
+    }
+    slope_[0] = slope;
+    if (paths_.squares != nullptr) add_shrinkage(t, weighted, on_gate + m_);
   }
 
   void add_shrinkage(Real t, const Lane& weighted, Lane* on_lengths) {
@@ -362,11 +366,11 @@ class LinesToRow {
   const GatePaths& paths_;
   const PathOptions& options_;
   Index m_, n_columns_, begin_ = 0, n_listed_ = 0;
-  bool keeps_largest_;
   Index source_[lanes];
   bool jumps_[lanes] = {};
-  std::vector<Lane> kept_;
+  LargestInLanes<Real, lanes> largest_;
   std::vector<Index> active_;
+  std::vector<Real> numbers_;
   std::vector<Lane> start_logits_, change_, logits_, gate_;
   std::vector<Lane> start_scores_, linear_, curved_, scores_, total_, slope_, sums_, first_,
       before_;

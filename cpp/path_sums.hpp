@@ -30,6 +30,7 @@ class PathSums {
         start_inner_(d_),
         start_slopes_(features.is_curved ? n_slopes_ : 0) {
     if (!features.is_curved) std::copy_n(features.start_slopes, n_slopes_, row_slopes_.begin());
+    moves_gate_ = std::any_of(anchors_.begin(), anchors_.end(), [](Real x) { return x != 0; });
   }
 
   // The references of the lanes, of which the first `n_lines` count.
@@ -53,9 +54,10 @@ class PathSums {
       std::copy_n(features_.row_slopes + row * n_slopes_, n_slopes_, row_slopes_.begin());
     list_moved(sums);
     for (Index c = 0; c < n_columns_; ++c) {
-      Index i = 0;
-      for (; i + block <= d_; i += block) add_block<block>(row, c, i, sums, out + c * d_);
-      for (; i < d_; ++i) add_block<1>(row, c, i, sums, out + c * d_);
+      if (moves_gate_)
+        add_column<true>(row, c, sums, out + c * d_);
+      else
+        add_column<false>(row, c, sums, out + c * d_);
     }
   }
 
@@ -72,9 +74,16 @@ class PathSums {
     }
   }
 
+  template <bool moves_gate>
+  void add_column(Index row, Index c, const std::vector<Lane>& sums, double* out) {
+    Index i = 0;
+    for (; i + block <= d_; i += block) add_block<block, moves_gate>(row, c, i, sums, out);
+    for (; i < d_; ++i) add_block<1, moves_gate>(row, c, i, sums, out);
+  }
+
   // Of some features that follow each other: averages on u, and those of the gate on x, times the
   // differences of the ends.
-  template <int width>
+  template <int width, bool moves_gate>
   void add_block(Index row, Index c, Index first, const std::vector<Lane>& sums, double* out) {
     const bool is_curved = features_.is_curved;
     const Lane* const on_gate = sums.data() + m_ * (is_curved ? 2 : 1) + c * m_;
@@ -86,7 +95,7 @@ class PathSums {
       const Real *slopes = row_slopes_.data() + place, *anchor = anchors_.data() + j * d_ + first;
       for (int v = 0; v < width; ++v) {
         inner[v].add_product(own, slopes[v]);
-        code[v].add_product(gate, anchor[v]);
+        if (moves_gate) code[v].add_product(gate, anchor[v]);
       }
       if (is_curved)
         for (int v = 0; v < width; ++v) inner[v].add_product(sums[j], start_slopes_[place + v]);
@@ -94,8 +103,8 @@ class PathSums {
     for (int v = 0; v < width; ++v) {
       const Index i = first + v;
       if (is_normalized_) add_lengths(row, c, i, sums, inner[v]);
-      const Lane per_change = inner[v].times(static_cast<Real>(features_.back[i])) +
-                              code[v].times(static_cast<Real>(features_.code_back[i]));
+      Lane per_change = inner[v].times(static_cast<Real>(features_.back[i]));
+      if (moves_gate) per_change.add_product(code[v], static_cast<Real>(features_.code_back[i]));
       Lane away = starts_[i];
       away.subtract(static_cast<Real>(features_.rows[row * d_ + i]));
       out[i] -= static_cast<double>((shares_ * away * per_change).sum());
@@ -112,7 +121,7 @@ class PathSums {
   }
 
   const PathFeatures& features_;
-  bool is_normalized_;
+  bool is_normalized_, moves_gate_;
   Index m_, n_columns_, d_, n_slopes_;
   std::vector<Real> anchors_, row_slopes_;
   std::vector<Lane> starts_, start_inner_, start_slopes_;

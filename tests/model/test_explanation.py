@@ -7,6 +7,7 @@ import pytest
 from estimators.data import make_data
 from hyperlocal import LocallyLinearSVC
 from hyperlocal.model import BoundaryPoint, Explanation
+from hyperlocal.model.boundary import way_shares
 from hyperlocal.model.explanation import FEATURES_SHOWN
 
 
@@ -88,13 +89,13 @@ def test_contributions_by_class():
 def test_margin_and_boundary_come_last():
     """The text ends with the margin over the rival, and the changes that lead to another class."""
     changes = np.array([0.5, -2.0, 0.0])
-    point = BoundaryPoint(True, changes, "dog", 2.06, 1.9, changes)
+    point = BoundaryPoint(True, changes, "dog", 2.06, 1.9, changes, way_shares(changes))
     lines = str(make_explanation(rival="dog", boundary=point)).splitlines()
     assert lines[-2:] == [
         "  margin: 5.0000 over dog",
         "  dog at distance 2.06: x1 -2, x0 +0.5",
     ]
-    nowhere = BoundaryPoint(False, changes, "cat", 1.9, 1.9, changes)
+    nowhere = BoundaryPoint(False, changes, "cat", 1.9, 1.9, changes, way_shares(changes))
     last = str(make_explanation(boundary=nowhere)).splitlines()[-1]
     assert last == "  boundary: none along the local normal"
 

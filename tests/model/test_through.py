@@ -91,6 +91,20 @@ def test_boundary_points_are_rows_of_the_input():
         np.testing.assert_allclose(rows - X[:10].to_numpy(), [point.changes for point in points])
 
 
+def test_changes_are_compared_as_the_model_sees_them():
+    """A feature in millionths is as important as it was; components are no columns."""
+    X, y = make_frame()
+    small = X.assign(b=X["b"] * 1e-6)
+    for steps in ([StandardScaler()], [StandardScaler(), PCA(4)]):
+        points = [
+            explain(make_pipeline(*steps, SVC()).fit(rows, y), rows.iloc[3]).boundary
+            for rows in (X, small)
+        ]
+        np.testing.assert_allclose(points[0].shares, points[1].shares, rtol=1e-4)
+        assert points[0].largest(3).tolist() == points[1].largest(3).tolist()
+        assert points[0].shares.sum() == pytest.approx(1)
+
+
 @pytest.mark.parametrize("last", [SVR(), LinearSVR(), Ridge()], ids=str)
 def test_numbers_are_explained(last):
     """Regressors have one score, the prediction."""

@@ -31,7 +31,9 @@ def test_waterfalls_end_at_the_score():
     model, X = fitted("linear")
     explanation = model.explain(X[0])
     ax = ExplanationDisplay(explanation).plot(waterfall=True).ax_
-    last = ax.patches[-1]
+    *_, last, total = ax.patches
     score = explanation.scores[explanation.column]
     assert last.get_x() + last.get_width() == pytest.approx(score)
+    assert (total.get_x(), total.get_width()) == (0, pytest.approx(score))
+    assert ax.get_yticklabels()[-1].get_text() == "score"
     plt.close("all")

@@ -225,5 +225,4 @@ def _changes(point: Any, names: Any) -> list[tuple[str, float]]:
     """The largest changes that lead to a boundary point together."""
     if point is None or not point.found or len(point.changes) != len(names):
         return []
-    order = np.argsort(-np.abs(point.changes), kind="stable")[:CHANGES_SHOWN]
-    return [(str(names[j]), float(point.changes[j])) for j in order if point.changes[j]]
+    return [(str(names[j]), float(point.changes[j])) for j in point.largest(CHANGES_SHOWN)]

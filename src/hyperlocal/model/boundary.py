@@ -131,3 +131,17 @@ class _Search:
         points = steps[..., None] * self.directions[rows, None] + self.rows[rows, None]
         points = points.reshape(-1, self.rows.shape[1]).astype(self.rows.dtype, copy=False)
         return self.predict(points).reshape(steps.shape)
+
+
+def way_shares(changes: np.ndarray) -> np.ndarray:
+    """Shares of features in the squared length of a way.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.model.boundary import way_shares
+    >>> way_shares(np.array([3.0, -1.0, 0.0])).tolist()
+    [0.9, 0.1, 0.0]
+    """
+    squares = np.square(changes)
+    return squares / (squares.sum() or 1.0)

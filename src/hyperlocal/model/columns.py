@@ -243,6 +243,12 @@ def column_owners(transformer: Any, n_columns: int) -> np.ndarray | None:
     return every if is_by_feature and not hasattr(transformer, "norm") else None
 
 
+def keeps_columns(transformer: Any, n_columns: int) -> bool:
+    """Whether each column has one output, in the same order."""
+    owners = column_owners(transformer, n_columns)
+    return owners is not None and np.array_equal(owners, np.arange(n_columns))
+
+
 def _numbers_of_dummies(encoder: OneHotEncoder) -> list[int]:
     """Of each column: its categories, rare ones as one, without the one that is dropped."""
     rare = getattr(encoder, "infrequent_categories_", None) or [None] * len(encoder.categories_)

@@ -92,7 +92,7 @@ class Paths:
         values = np.zeros((*self.scores.shape, self.seen.shape[1]))
         for share, start, weights in zip(self.shares, self.starts, self.weights, strict=True):
             values += share * weights * (self.seen - start)[:, None]
-        remainders = self.scores - self.references - values.sum(axis=2)
+        remainders = self.scores - self.references - summed(values)
         return Contributions(values, self.references, remainders, self.scores, self.seen)
 
     def before(self, transformer: Any, X: Any, starts: Sequence[np.ndarray]) -> Paths:
@@ -200,7 +200,7 @@ def path_contributions(
             return model_paths(model, rows, background, Workers(1)).contributions()
         scores = model.scores(rows, Workers(1)).astype(np.float64)
         references = np.broadcast_to(mean, scores.shape)
-        remainders = scores - references - values.sum(axis=2)
+        remainders = scores - references - summed(values)
         return Contributions(values, references, remainders, scores, _seen(model, rows))
 
     return joined(list(workers.map(explain, blocks)))
@@ -209,6 +209,12 @@ def path_contributions(
 def mean_score(model: PathModel, background: Background, workers: Workers) -> np.ndarray:
     """The mean scores of references, ``(n_columns,)``."""
     return background.weights @ model.scores(background.rows, workers).astype(np.float64)
+
+
+def summed(values: np.ndarray) -> np.ndarray:
+    """Sums over features, ``(n_rows, n_columns)``: a product takes a fifth of the time of a sum."""
+    flat = np.ascontiguousarray(values).reshape(-1, values.shape[2])
+    return (flat @ np.ones(values.shape[2])).reshape(values.shape[:2])
 
 
 def joined(parts: Sequence[Contributions]) -> Contributions:

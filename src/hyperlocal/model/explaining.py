@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from ..data.checks import longest_row
 from ..maps.base import FeatureMap
 from ..runtime.threads import Workers
-from .boundary import first_changes
+from .boundary import first_changes, way_shares
 from .contributions import Contributions
 from .explanation import BoundaryPoint, Explanation, LocalRows
 from .multiclass import best_and_rival, margins_over_rival, predicted_codes
@@ -219,6 +219,7 @@ def _boundary_points(
             float(distances[i]),
             float(linear[i]),
             changes[i],
+            way_shares(changes[i] / unit),
         )
         if usable[i]
         else None

@@ -69,6 +69,9 @@ class BoundaryPoint:
         Distance to the boundary of the local linear model: margin over the length of the weights.
     changes : ndarray of shape (n_features,)
         The differences of ``row`` to the row that is explained.
+    shares : ndarray of shape (n_features,)
+        How much of the way each of them is, in features scaled as the model sees them: a change of
+        one hundred in a feature of thousands is a small one.
     """
 
     found: bool
@@ -77,6 +80,22 @@ class BoundaryPoint:
     distance: float
     linear_distance: float
     changes: np.ndarray
+    shares: np.ndarray
+
+    def largest(self, most: int) -> np.ndarray:
+        """The features that change most, the first ones first.
+
+        Parameters
+        ----------
+        most : int
+            How many.
+
+        Returns
+        -------
+        ndarray of int
+        """
+        order = np.argsort(-self.shares, kind="stable")[:most]
+        return order[self.changes[order] != 0]
 
 
 @dataclass(frozen=True)
@@ -267,8 +286,8 @@ class Explanation:
     def _boundary_text(self, boundary: BoundaryPoint) -> str:
         if not boundary.found:
             return "boundary: none along the local normal"
-        changes = self.largest(boundary.changes, CHANGES_SHOWN)[:CHANGES_SHOWN]
-        shown = [f"{name} {change:+.3g}" for name, change in changes if change]
+        order = boundary.largest(CHANGES_SHOWN)
+        shown = [f"{self.feature_names[i]} {boundary.changes[i]:+.3g}" for i in order]
         if len(boundary.changes) > CHANGES_SHOWN:
             shown.append("…")
         return f"{boundary.prediction} at distance {boundary.distance:.3g}: {', '.join(shown)}"

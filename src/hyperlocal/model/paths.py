@@ -287,9 +287,11 @@ class _Lines:
         """``‖u₀‖², u₀·u, ‖u‖²`` of all inner numbers and of those that are multiplied."""
         if not self.model.normalize:
             return np.empty((0, 0, 0))
-        squares = np.empty((len(self.rows.inner), 6, len(self.starts.inner)))
+        squares = np.zeros((len(self.rows.inner), 6, len(self.starts.inner)))
         n_paired = self.model.feature_map.lengths[2]
         for first, width in ((0, self.rows.inner.shape[1]), (3, n_paired)):
+            if width == 0:
+                continue
             rows, starts = self.rows.inner[:, :width], self.starts.inner[:, :width]
             squares[:, first] = np.einsum("nv,nv->n", starts, starts)
             squares[:, first + 1] = rows @ starts.T

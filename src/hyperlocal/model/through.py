@@ -19,7 +19,8 @@ from ..data.checks import check_rows
 from ..maps.backwards import can_go_back, transform
 from ..runtime.threads import Workers, row_blocks
 from .background import Background
-from .columns import by_column, cells_of
+from .boundary import way_shares
+from .columns import by_column, cells_of, keeps_columns
 from .contributions import Contributions, Paths, as_dense, joined, model_paths
 from .explaining import ExplainedRows, Places, as_rows, input_names, local_places
 from .explanation import BoundaryPoint, Explanation, LocalRows
@@ -266,17 +267,24 @@ class _Chain:
 
     def _in_input(self, point: BoundaryPoint | None, row: np.ndarray) -> BoundaryPoint | None:
         """A point on the other side as a row of the input."""
-        found = None if point is None else point.row[None]
-        for step in reversed(self.steps):
-            found = None if found is None else inverse(step, found)
-        if point is None or found is None:
+        if point is None:
             return None
-        changes = found[0] - row
+        rows: list[Any] = [point.row[None]]
+        for step in reversed(self.steps):
+            rows.insert(0, None if rows[0] is None else inverse(step, rows[0]))
+        if rows[0] is None:
+            return None
+        changes = rows[0][0] - row
         distance = float(np.linalg.norm(changes))
         share = distance / point.distance if point.distance else 1.0
+        # Changes are compared after scalers, while they are of single features.
+        scaled, own = row[None], 0
+        while own < len(self.steps) and keeps_columns(self.steps[own], scaled.shape[1]):
+            scaled, own = as_dense(transform(self.steps[own], scaled)), own + 1
+        shares = point.shares if own == len(self.steps) else way_shares((rows[own] - scaled)[0])
         return replace(
-            point, row=found[0], changes=changes, distance=distance,
-            linear_distance=share * point.linear_distance,
+            point, row=rows[0][0], changes=changes, distance=distance,
+            linear_distance=share * point.linear_distance, shares=shares,
         )  # fmt: skip
 
     def _paths(self, Z: Any, Z0: Any) -> Paths:

@@ -96,7 +96,7 @@ class ContributionMapDisplay:
         labels = [f"{one.prediction}" for one in rows]
         self.ax_.set_yticks(np.arange(len(rows))[::step], labels[::step])
         self.ax_.set_ylabel("prediction")
-        self.figure_.colorbar(image, ax=self.ax_, label="contribution to the deciding score")
+        self.figure_.colorbar(image, ax=self.ax_, label=f"contribution to the {_score_name(rows)}")
         return self
 
     def _plot_images(self, ax: Any, shape: Any) -> ContributionMapDisplay:
@@ -270,6 +270,12 @@ class InteractionDisplay:
 def _several(estimator: Any, X: Any) -> Explanations:
     found = explain(estimator, X)
     return Explanations([found]) if isinstance(found, Explanation) else found
+
+
+def _score_name(rows: Explanations) -> str:
+    """What the contributions of all rows are to: with one score, always the same class."""
+    names = rows[0].score_names
+    return names[0] if len(names) == 1 else "score of the predicted class"
 
 
 def _deciding(rows: Explanations) -> np.ndarray:

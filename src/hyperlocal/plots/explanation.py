@@ -90,7 +90,8 @@ class ExplanationDisplay:
         column = one.column if label is None else one.position(label)
         pairs = one.largest(one.contributions[column], n_features, with_values=True)
         pairs += one.constants(column)
-        self.ax_, self.figure_ = open_axes(ax, figsize=(6, 1.2 + 0.28 * len(pairs)))
+        n_bars = len(pairs) + waterfall  # and the score
+        self.ax_, self.figure_ = open_axes(ax, figsize=(6, 1.2 + 0.28 * n_bars))
         if waterfall:
             draw_waterfall(pairs[-1:] + pairs[:-1], self.ax_)
         else:
@@ -169,14 +170,18 @@ class MeanContributionsDisplay:
 
 
 def draw_waterfall(pairs: list[tuple[str, float]], ax: Any) -> None:
-    """Bars that each begin where the last one ended; the first is where they start."""
+    """Bars that each begin where the last one ended; the first is where they start.
+
+    The last is their sum.
+    """
     names, values = [name for name, _ in pairs], np.array([value for _, value in pairs])
-    draw_bars(names, values, ax)
     ends = np.cumsum(values)
-    for bar, begin in zip(ax.patches[1:], ends[:-1], strict=True):
+    draw_bars([*names, "score"], np.append(values, ends[-1]), ax)
+    for bar, begin in zip(ax.patches[1:-1], ends[:-1], strict=True):
         bar.set_x(bar.get_x() + begin)
-    ax.patches[0].set_color(GREY)
-    for place, end in enumerate(ends[:-1]):
+    for bar in (ax.patches[0], ax.patches[-1]):
+        bar.set_color(GREY)
+    for place, end in enumerate(ends):
         ax.plot([end, end], [place - 0.36, place + 1.36], color=INK, lw=0.6)
     corners = np.append(ends, 0.0)
     margin = 0.05 * (np.ptp(corners) or 1.0)
