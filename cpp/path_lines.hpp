@@ -283,7 +283,8 @@ class LinesToRow {
 
   void add(Real t, Real weight) {
     const bool is_curved = paths_.linear != nullptr;
-    if (n_columns_ == 1 && !is_curved) return add_straight(t, weight);
+    if (n_columns_ == 1 && is_curved) return add_single<true>(t, weight);
+    if (n_columns_ == 1) return add_single<false>(t, weight);
     const Lane twice = all(2 * t), weighted = scale_.times(weight);
     const Real per_square = static_cast<Real>(1 / (options_.factor * options_.factor));
     Lane* const on_gate = sums_.data() + m_ * (is_curved ? 2 : 1);
@@ -305,25 +306,27 @@ class LinesToRow {
     if (paths_.squares != nullptr) add_shrinkage(t, weighted, on_gate + m_ * n_columns_);
   }
 
-  // The same of one column of local models that are linear, with what is the same for all anchors
-  // in registers.
-  void add_straight(Real t, Real weight) {
-    const Lane weighted = scale_.times(weight), total = total_[0];
+  // The same of one column, with what is the same for all anchors in registers.
+  template <bool is_curved>
+  void add_single(Real t, Real weight) {
+    const Lane weighted = scale_.times(weight), total = total_[0], twice = all(2 * t);
     const Real per_square = static_cast<Real>(1 / (options_.factor * options_.factor));
     const Lane per_unit = options_.is_unit ? total.times(per_square) : Lane::zero();
     const Lane per_sum = options_.is_unit ? Lane::zero() : total;
     const Index* const active = active_.data();
     const Lane *gate = gate_.data(), *scores = scores_.data(), *linear = linear_.data(),
-               *change = change_.data();
-    Lane *const sums = sums_.data(), *const on_gate = sums + m_;
+               *curved = curved_.data(), *change = change_.data();
+    Lane *const sums = sums_.data(), *const on_gate = sums + m_ * (is_curved ? 2 : 1);
     Lane slope = slope_[0];
     for (Index i = 0; i < n_listed_; ++i) {
       const Index j = active[i];
       const Lane size = weighted * gate[i];
       const Lane step = size * (scores[j] - (per_sum + gate[i] * per_unit));
-      sums[j] = sums[j] + size;
+      sums[j].add_product(size, is_curved ? 1 - t : Real(1));
+      if (is_curved) sums[m_ + j].add_product(size, t);
       on_gate[j] = on_gate[j] + step;
-      slope = slope + step * change[j] + size * linear[j];
+      const Lane along = is_curved ? linear[j] + twice * curved[j] : linear[j];
+      slope = slope + step * change[j] + size * along;
     }
     slope_[0] = slope;
     if (paths_.squares != nullptr) add_shrinkage(t, weighted, on_gate + m_);

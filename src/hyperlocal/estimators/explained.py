@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 
@@ -20,12 +20,16 @@ from ..model.local_model import LocalModel
 from ..runtime.threads import Workers
 
 
-@runtime_checkable
 class HasOwnPaths(Protocol):
     """A model that has references of its own for each row."""
 
     def own_paths(self, X: Any, workers: Workers) -> Paths:
         """The ways from these references to rows."""
+
+
+def has_own_paths(model: Any) -> TypeGuard[HasOwnPaths]:
+    """By its name, which takes less time than ``isinstance``."""
+    return hasattr(model, "own_paths")
 
 
 class ExplainMixin(ABC):
@@ -158,7 +162,7 @@ class ExplainMixin(ABC):
     def _row_paths(self, X: Any, background: Any, workers: Workers) -> Paths:
         """The ways to checked rows from the rows given."""
         model = self._explained_model()
-        if background is None and isinstance(model, HasOwnPaths):
+        if background is None and has_own_paths(model):
             return model.own_paths(X, workers)
         rows = self.background if background is None else Background.of(background)
         found = model_paths(model, X, rows, workers)
@@ -181,7 +185,7 @@ class ExplainMixin(ABC):
     def _contributions(self, X: Any, background: Any, workers: Workers) -> Contributions:
         """Contributions to the scores of checked rows, relative to the rows given."""
         model = self._explained_model()
-        if background is None and isinstance(model, HasOwnPaths):
+        if background is None and has_own_paths(model):
             return model.own_paths(X, workers).contributions()
         rows = self.background if background is None else Background.of(background)
         return path_contributions(model, X, rows, workers)

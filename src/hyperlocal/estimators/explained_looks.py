@@ -11,7 +11,7 @@ from ..data.rows import take_rows
 from ..model.contributions import Paths, as_dense
 from ..model.explanation import LocalRows
 from ..model.foreign import foreign_model, is_known
-from ..model.through import ExplainedEstimator, input_paths
+from ..model.through import input_paths, is_explained
 from ..runtime.threads import Workers
 from .neighborhood_base import NeighborhoodClassifier
 
@@ -86,7 +86,7 @@ def look_rows(
             model = second.explained_model(candidates[place[i] : place[i] + 1])
             with Workers(1) as workers:
                 yield from model.local_rows(row, workers)
-        elif isinstance(first, ExplainedEstimator):
+        elif is_explained(first):
             yield from first.local_rows(row)
         elif not is_known(first):
             raise ValueError(

@@ -288,9 +288,12 @@ class _Lines:
         if not self.model.normalize:
             return np.empty((0, 0, 0))
         squares = np.zeros((len(self.rows.inner), 6, len(self.starts.inner)))
-        n_paired = self.model.feature_map.lengths[2]
-        for first, width in ((0, self.rows.inner.shape[1]), (3, n_paired)):
+        n_inner, n_paired = self.rows.inner.shape[1], self.model.feature_map.lengths[2]
+        for first, width in ((0, n_inner), (3, n_paired)):
             if width == 0:
+                continue
+            if first > 0 and width == n_inner:
+                squares[:, 3:] = squares[:, :3]
                 continue
             rows, starts = self.rows.inner[:, :width], self.starts.inner[:, :width]
             squares[:, first] = np.einsum("nv,nv->n", starts, starts)

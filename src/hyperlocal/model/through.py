@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,7 +31,6 @@ from .inverses import inverse
 ROWS_PER_BLOCK = 512
 
 
-@runtime_checkable
 class ExplainedEstimator(Protocol):
     """An estimator of this library that explains its predictions."""
 
@@ -45,6 +44,11 @@ class ExplainedEstimator(Protocol):
 
     def local_rows(self, X: Any) -> Iterator[LocalRows]:
         """The linear model at each row."""
+
+
+def is_explained(estimator: Any) -> TypeGuard[ExplainedEstimator]:
+    """Whether it is one, by the names of its methods."""
+    return all(hasattr(estimator, name) for name in ("paths", "explain", "local_rows"))
 
 
 def explain(model: Any, X: Any, background: Any = None) -> Explanation | Explanations:
@@ -88,9 +92,9 @@ def explain(model: Any, X: Any, background: Any = None) -> Explanation | Explana
     """
     steps, last = fitted_parts(model)
     check_is_fitted(last)
-    if not steps and isinstance(last, ExplainedEstimator):
+    if not steps and is_explained(last):
         return last.explain(X, background)
-    if not isinstance(last, ExplainedEstimator) and not is_known(last):
+    if not is_explained(last) and not is_known(last):
         raise TypeError(
             f"{type(last).__name__} cannot be explained exactly; models of this library, SVMs of "
             "scikit-learn and linear models can."
@@ -253,7 +257,7 @@ class _Chain:
         """Active local models of rows, and where predictions change, in the input's units."""
         levels, classes = self.forward(X), self.classes
         assert classes is not None
-        if isinstance(self.last, ExplainedEstimator):
+        if is_explained(self.last):
             inner = self.last.explain(levels[-1])
             several = [inner] if isinstance(inner, Explanation) else list(inner)
             active = [(e.anchors, e.anchor_weights, e.anchor_contributions) for e in several]
@@ -289,7 +293,7 @@ class _Chain:
 
     def _paths(self, Z: Any, Z0: Any) -> Paths:
         """The ways in what the model takes."""
-        if isinstance(self.last, ExplainedEstimator):
+        if is_explained(self.last):
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="X does not have valid feature names")
                 return self.last.paths(Z, Z0)
