@@ -29,7 +29,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <vector>
 
 #include "path_lines.hpp"
@@ -69,6 +68,57 @@ void add_contributions(const GatePaths& paths, const PathOptions& options, const
   }
 }
 
+constexpr Index rows_to_compare = 64;
+
+// Whether numbers of rows (rows, size) and of references (size, references) differ from each other
+// by more than a small share of them: where they do not, single precision would lose their changes.
+// Some of the rows tell.
+inline bool are_apart(const double* rows, Index n_rows, const double* starts, Index n_references,
+                      Index size) {
+  constexpr double small_share = 1e-3;
+  const Index step = 1 + n_rows / rows_to_compare;
+  std::vector<double> lowest(size), highest(size);
+  for (Index i = 0; i < size; ++i) {
+    const auto [low, high] =
+        std::minmax_element(starts + i * n_references, starts + (i + 1) * n_references);
+    lowest[i] = *low;
+    highest[i] = *high;
+  }
+  for (Index row = 0; row < n_rows; row += step)
+    for (Index i = 0; i < size; ++i) {
+      const double number = rows[row * size + i];
+      lowest[i] = number < lowest[i] ? number : lowest[i];
+      highest[i] = number > highest[i] ? number : highest[i];
+    }
+  double change = 0, largest = 0;
+  for (Index i = 0; i < size; ++i) {
+    change = std::max(change, highest[i] - lowest[i]);
+    largest = std::max({largest, std::fabs(lowest[i]), std::fabs(highest[i])});
+  }
+  return change >= small_share * largest;
+}
+
+// The same of rows and references themselves, by their squares (rows, 6, references).
+inline bool are_lengths_apart(const double* squares, Index n_rows, Index n_references) {
+  constexpr double small_share = 1e-4;
+  const Index step = 1 + n_rows / rows_to_compare;
+  for (Index part = 0; part < 6; part += 3) {
+    double change = 0, largest = 0;
+    for (Index row = 0; row < n_rows; row += step) {
+      const double* start = squares + (row * 6 + part) * n_references;
+      const double *product = start + n_references, *end = product + n_references;
+      for (Index r = 0; r < n_references; ++r) {
+        const double size = start[r] > end[r] ? start[r] : end[r];
+        const double apart = start[r] - 2 * product[r] + end[r];
+        change = apart > change ? apart : change;
+        largest = size > largest ? size : largest;
+      }
+    }
+    if (change < small_share * largest) return false;
+  }
+  return true;
+}
+
 // Whether products of two numbers are in the range of single precision, as is a squared length.
 inline bool fit_in_single(const GatePaths& paths, const PathOptions& options,
                           const PathFeatures& features) {
@@ -102,7 +152,9 @@ inline bool fit_in_single(const GatePaths& paths, const PathOptions& options,
          are_not_large(features.start_slopes,
                        (features.is_curved ? n_references : 1) * n_scores * d) &&
          (!features.is_curved || are_not_large(features.row_slopes, n * n_scores * d)) &&
-         (!may_vanish || are_all(paths.squares, n_lengths, is_seen));
+         (!may_vanish || are_all(paths.squares, n_lengths, is_seen)) &&
+         are_apart(paths.row_scores, n, paths.start_scores, n_references, n_scores) &&
+         (paths.squares == nullptr || are_lengths_apart(paths.squares, n, n_references));
 }
 
 }  // namespace detail
@@ -116,8 +168,13 @@ inline void path_contributions(const GatePaths& paths, const PathOptions& option
     std::vector<double> found(paths.n_rows * paths.n_columns * features.n_features);
     detail::add_contributions<float>(paths, options, coarse, fine, features, found.data());
     // Products of three numbers may be too large all the same.
-    if (std::all_of(found.begin(), found.end(), [](double one) { return std::isfinite(one); })) {
-      std::transform(found.begin(), found.end(), out, out, std::plus<double>());
+    const Index n = static_cast<Index>(found.size());
+    const double* from = found.data();
+    double nothing = 0;
+#pragma omp simd reduction(+ : nothing)
+    for (Index i = 0; i < n; ++i) nothing += 0 * from[i];
+    if (nothing == 0) {
+      for (Index i = 0; i < n; ++i) out[i] += from[i];
       return;
     }
   }

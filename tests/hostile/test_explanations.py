@@ -9,7 +9,9 @@ from sklearn.svm import SVC, LinearSVC
 
 from hyperlocal import LocallyLinearSVC, NeighborhoodSVC, explain
 from hyperlocal.maps.plain import plain_steps
+from hyperlocal.model.contributions import model_paths
 from hyperlocal.papers import LatentLocallyLinearSVC, LocalDeepSVC
+from hyperlocal.runtime.threads import Workers
 
 
 def crossed(n_rows=200, n_features=3):
@@ -129,3 +131,17 @@ def test_rows_and_references_of_scikit_learns_models_are_checked(make_model):
         if not isinstance(wrong, str) and "sample" not in message:
             with np.errstate(all="ignore"), pytest.raises((ValueError, TypeError)):
                 explain(model, wrong)
+
+
+@pytest.mark.parametrize("options", [{}, {"feature_map": None}, {"normalize": False}], ids=str)
+@pytest.mark.parametrize("away", [0.0, 1e3, 1e6])
+def test_far_rows_have_the_contributions_of_double_precision(options, away):
+    """Scores and lengths that hardly differ would lose their changes in single precision."""
+    X, y = crossed(400, 5)
+    X = X + away
+    model = LocallyLinearSVC(C=1.0, relevance=None, random_state=0, **options).fit(X, y)
+    found = model.explain(X[:20])
+    with Workers(1) as workers:
+        exact = model_paths(model.model_, X[:20], model.background, workers).contributions()
+    atol = 1e-5 * np.abs(exact.values).max()
+    np.testing.assert_allclose(found.contributions, exact.values, atol=atol)

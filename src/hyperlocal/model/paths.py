@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 # 9 %; the eight references are as good as 128 random rows, which differ from another 128 by more.
 PATH_NODES, FINE_NODES = 4, 12
 TOLERANCE = 0.01
+ROWS_TO_COMPARE = 64
 
 
 @cache
@@ -229,11 +230,13 @@ class _Lines:
         rules = self._rules(gate, (PATH_NODES, FINE_NODES))
         paths = self._paths(gate, anchors, rules[0])
         is_soft_here = is_soft(gate) and gate.n_neighbors > 1
-        pull = 2 * gate.beta * gate.anchors if is_soft_here else np.zeros((gate.n_anchors, 1))
-        rows, starts, unit = _near_one(self.rows.rows, self.starts.rows)
+        # Sums over anchors are zero, so a shift changes nothing, but far anchors keep their digits.
+        away = gate.anchors - gate.anchors.mean(axis=0, dtype=np.float64)
+        pull = 2 * gate.beta * away if is_soft_here else np.zeros((gate.n_anchors, 1))
+        rows, starts, unit = _near_one(self.rows, self.starts)
         features = _core.path_features(
-            np.array([rows, self.rows.inner]),
-            np.array([starts, self.starts.inner]),
+            rows,
+            starts,
             _part(self.rows.slopes, anchors) if is_curved(self.model) else np.empty((0, 0, 0, 0)),
             _part(self.starts.slopes, anchors),
             np.broadcast_to(pull, (gate.n_anchors, out.shape[2])).astype(np.float64, order="C"),
@@ -347,17 +350,25 @@ class _Lines:
         return self.model.feature_map.attributes_input and self.model.code_on.is_linear
 
 
-def _near_one(rows: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows and references around their mean, in units that single precision can hold.
+def _near_one(rows: _Ends, starts: _Ends) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows and references around their mean, in units that single precision can hold; inner ones.
 
     Only differences count. Far from zero these would lose their digits there, and features of 1e-60
-    would vanish. Units are powers of two, returned as exponents, so that nothing is rounded.
+    would vanish. Units are powers of two, returned as exponents, so that nothing is rounded. Some
+    rows tell which.
     """
-    origin = starts.mean(axis=0)
-    rows, starts = rows - origin, starts - origin
-    size = np.maximum(abs(rows).max(axis=0), abs(starts).max(axis=0))
-    unit = np.frexp(size)[1]
-    return np.ldexp(rows, -unit), np.ldexp(starts, -unit), unit
+    origin = starts.rows.mean(axis=0)
+    some = rows.rows[:: 1 + len(rows.rows) // ROWS_TO_COMPARE]
+    size = np.abs(np.concatenate([some, starts.rows]) - origin).max(axis=0)
+    unit = np.clip(np.frexp(size)[1], -1_000, 1_000)
+    scale, found = np.ldexp(1.0, -unit), []
+    for ends in (rows, starts):
+        both = np.empty((2, *ends.rows.shape))
+        np.subtract(ends.rows, origin, out=both[0])
+        both[0] *= scale
+        both[1] = ends.inner
+        found.append(both)
+    return found[0], found[1], unit
 
 
 def _part(array: np.ndarray, anchors: slice) -> np.ndarray:
