@@ -92,7 +92,8 @@ class BoundaryPoint:
 
         Returns
         -------
-        ndarray of int
+        ndarray of int, shape (n_changes,)
+            Their indices; features that do not change are left out.
         """
         order = np.argsort(-self.shares, kind="stable")[:most]
         return order[self.changes[order] != 0]
