@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from hyperlocal import LocallyLinearSVC, LocallyLinearSVR
 from hyperlocal.data.labelled import LabelledRows
 from hyperlocal.model.chain_settings import ChainSettings
-from hyperlocal.selection.dropping import FEWEST_ROWS, without_noise
+from hyperlocal.selection.dropping import FEWEST_ROWS, is_no_worse, without_noise
 from hyperlocal.selection.trials import Choice
 from hyperlocal.solvers.training import Training
 
@@ -90,3 +90,15 @@ def test_values_are_searched_too():
         for relevance in ("auto", None)
     )
     assert found.score(X[1_200:], effect[1_200:]) > plain.score(X[1_200:], effect[1_200:]) - 0.01
+
+
+def test_one_far_row_does_not_decide():
+    """Where one of a thousand squared residuals is smaller by chance, and all others are larger."""
+    full = np.full(1_000, 0.01)
+    full[0] = 12.0
+    fewer = np.full(1_000, 0.013)
+    fewer[0] = 6.0
+    assert fewer.mean() < full.mean()
+    assert not is_no_worse(fewer, full, is_numeric=True)
+    assert is_no_worse(fewer, full, is_numeric=False)
+    assert is_no_worse(0.9 * full, full, is_numeric=True)

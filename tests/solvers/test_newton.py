@@ -13,6 +13,7 @@ from reference.problems import (
     DTYPES,
     make_lifted,
     make_problem,
+    make_regression,
     make_rows,
     one_anchor,
 )
@@ -141,6 +142,23 @@ def test_steps_come_when_epochs_were_too_many():
     assert seen == list(range(1, result.n_iter + 1))
     numbers = [number for number, _, _ in result.history]
     assert numbers == sorted(set(numbers))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_squares_by_products_end_at_any_cost(dtype):
+    """Squares of too many weights for a matrix: one system ends what epochs would not."""
+    rows = make_rows(dtype, n_rows=4_200, n_features=30)
+    lifted = make_lifted(rows, n_anchors=140, n_neighbors=4)
+    problem = make_regression(lifted, n_targets=1, C=300.0)
+    assert newton.kind_of_rows(problem) is LiftedProducts
+    result = dual.solve(problem, tol=1e-3, max_iter=150, rng=np.random.default_rng(0))
+    assert result.converged
+    assert result.n_iter <= newton.EPOCHS_OF_SQUARES
+    assert result.objective == pytest.approx(problem.objective(result.weights), rel=1e-4)
+    slow = dual.solve(
+        problem, tol=1e-3, max_iter=150, rng=np.random.default_rng(0), newton_after=np.inf
+    )
+    assert not slow.converged
 
 
 def test_a_monitor_can_stop_the_steps():
