@@ -50,6 +50,16 @@ def test_what_stays_as_it_is(case, workers):
     assert found is choice
 
 
+def test_noise_is_told_by_enough_rows_of_a_rare_class(workers):
+    """A hundred of them beside thousands of others tell as much as four hundred balanced rows."""
+    X, effect = with_noise(4_000)
+    _, found = reduced(X, effect > np.quantile(effect, 0.97), workers)
+    assert found.settings.before is not None
+    kept = found.settings.before.factors != 0
+    assert kept[:2].all()
+    assert kept[2:].sum() <= 1
+
+
 def test_linear_models_are_searched_too(workers):
     """Of a linear model, features without effect are left out as well."""
     X, _ = with_noise()
