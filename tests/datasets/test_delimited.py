@@ -152,3 +152,11 @@ def test_without_pandas(write, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
     with pytest.raises(ImportError, match=r"hyperlocal\[cli\].*numpy.loadtxt"):
         import_pandas(write("a.csv", ""))
+
+
+def test_a_first_row_longer_than_the_header_is_named(tmp_path):
+    """It is no row of names: a million of them took for ever."""
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b,label\n" + "1," * 100_000 + "\n1,2,x\n")
+    with pytest.raises(ValueError, match=r"rows.csv, line 2: 100001 cells where the header has 3"):
+        read_delimited(path)

@@ -53,7 +53,8 @@ class ArrayReader:
             read_header = _HEADERS.get(npy.read_magic(file), npy.read_array_header_2_0)
             self.shape, in_columns, self.dtype = read_header(file)
         except Exception as error:  # of any kind, where the header is damaged
-            raise ValueError(f"{self._where} is not a readable array ({error})") from error
+            reason = next(iter(str(error).splitlines()), type(error).__name__)
+            raise ValueError(f"{self._where} is not a readable array ({reason})") from error
         if self.dtype.kind not in _PLAIN_KINDS:
             held = "Python objects" if self.dtype.hasobject else self.dtype
             raise ValueError(f"{self._where} holds {held}; save plain numbers or text")
@@ -193,8 +194,7 @@ class NpzFile:
             self._rows, self._labels = _members(path, self.members, part)
             self.feature_names = self._stored_names(archive)
             if self._rows == "CSR":
-                numbers = self._member(archive, "shape")
-                self.shape = tuple(int(number) for number in np.ravel(numbers))
+                self.shape = self._sparse_shape(archive)
             else:
                 with self._reader(archive, self._rows) as reader:
                     self.shape = reader.shape
@@ -223,7 +223,7 @@ class NpzFile:
 
     def _pieces(self, member: str) -> Iterator[np.ndarray]:
         with self._archive() as archive, self._reader(archive, member) as reader:
-            widths = ((), (1,), self.shape[1:])
+            widths = [self.shape[1:]] if member == self._rows else [(), (1,)]
             if reader.shape[:1] != self.shape[:1] or reader.shape[1:] not in widths:
                 raise ValueError(
                     f"{self.path}: {member} of shape {reader.shape} with {self.shape[0]} rows"
@@ -252,6 +252,15 @@ class NpzFile:
                 except ValueError as error:
                     raise ValueError(f"{self.path}: not a CSR matrix ({error})") from error
                 yield rows
+
+    def _sparse_shape(self, archive: zipfile.ZipFile) -> tuple[int, ...]:
+        form = self._member(archive, "format").tolist() if "format" in self.members else [b"csr"]
+        if form not in ([b"csr"], ["csr"]):
+            raise ValueError(f"{self.path}: a sparse matrix of format {form[0]!r}; save X.tocsr()")
+        numbers = self._member(archive, "shape")
+        if numbers.dtype.kind not in "iu":
+            raise ValueError(f"{self.path}: shape holds {numbers.dtype}; whole numbers are needed")
+        return tuple(np.ravel(numbers).tolist())
 
     def _check_sparse(self, data: ArrayReader, indices: ArrayReader, starts: ArrayReader) -> None:
         """Raise unless these can be the arrays of CSR rows."""

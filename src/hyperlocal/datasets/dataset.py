@@ -168,7 +168,7 @@ def tidy_labels(values: Any) -> np.ndarray:
         return labels
     if not np.isfinite(numbers).all():
         return labels
-    if np.abs(numbers).max(initial=0) >= 2.0**63:  # beyond what int64 holds
+    if float(np.abs(numbers).max(initial=0)) >= 2.0**63:  # beyond what int64 holds
         return numbers
     whole = numbers.astype(np.int64)
     return whole if np.array_equal(whole, numbers) else numbers

@@ -156,6 +156,11 @@ def find_layout(path: Path, target: str | int | None) -> Layout:
         raise ValueError(f"{path}: a header but no rows")
     names = _names(first, others) if has_header else [f"column {j}" for j in range(len(first))]
     data = others if has_header else rows
+    if len(data[0]) > len(names):  # pandas would take the first cells for row names
+        raise ValueError(
+            f"{path}, line {n_before + has_header + 1}: {len(data[0])} cells where the header has "
+            f"{len(first)}"
+        )
     return Layout(
         delimiter, tuple(_unique(names)), has_header, _decimal(data, delimiter),
         tuple(_code_columns(data, len(names))), n_before + has_header,
