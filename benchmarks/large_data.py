@@ -16,9 +16,11 @@ blocks, from rows as they come and from rows sorted by class; and how many passe
 or fewer epochs at each visit of a block.
 
 Two parts have rows in memory. ``covtype`` (581,012 × 54, seven classes, in the folder that
-``HYPERLOCAL_DATA`` names): error on a fifth of the rows and seconds, beside boosted trees and a
-linear SVM. ``millions``: one, three and ten million synthetic rows of two classes, each fitted in a
-fresh process (see ``scaling.py``), and the exponent of the seconds.
+``HYPERLOCAL_DATA`` names): error on a fifth of the rows and seconds, beside boosted trees, a linear
+SVM and scikit-learn-intelex's SVC of a sample; and objectives of the same model (linear local
+models, one gate) by fit, by fit_stream and by Dask. ``millions``: one, three and ten million
+synthetic rows of two classes, each fitted in a fresh process (see ``scaling.py``), and the exponent
+of the seconds.
 """
 
 from __future__ import annotations
@@ -32,13 +34,16 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import dask.array as da
 import numpy as np
+from distributed import Client, LocalCluster
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from hyperlocal import LocallyLinearSVC
+from hyperlocal.dask import DaskLocallyLinearSVC
 from hyperlocal.datasets import load_dataset, stream
 from hyperlocal.estimators import streaming
 from hyperlocal.model.chain_settings import ChainSettings
@@ -60,10 +65,12 @@ from .common import (
     timed,
     write_result,
 )
+from .real_tables import Thinned
 
 N_FEATURES = 500
 N_DIRECTIONS = 10
-N_ANCHORS, N_NEIGHBORS = 200, 4
+N_ANCHORS = 200
+LOCAL_MODELS = {"n_anchors": N_ANCHORS, "n_neighbors": 4, "feature_map": None, "C": 3.0}
 NOISE = 0.3
 LABEL_NOISE = 0.05
 ROWS_AT_A_TIME = 5_000
@@ -74,7 +81,8 @@ GIGABYTE = 1e9
 COMPARED_ROWS = 100_000
 MILLIONS = (1_000_000, 3_000_000, 10_000_000)
 QUICK_MILLIONS = (10_000, 30_000, 100_000)
-PEERS = ("lightgbm",)
+PEERS = ("lightgbm", "scikit-learn-intelex")
+SVC_ROWS = 10_000
 COMPARED_BLOCKS = 20
 EPOCHS_PER_VISIT = (1, 2, 3, 5, 10)
 TOLERANCE = 0.01
@@ -153,8 +161,7 @@ WRITERS = {"npy": write_npy, "csv": write_csv}
 
 def make_model(seed: int, **arguments: Any) -> LocallyLinearSVC:
     """Linear local models on the input."""
-    options = {"n_anchors": N_ANCHORS, "n_neighbors": N_NEIGHBORS, "n_jobs": 2, **arguments}
-    return LocallyLinearSVC(**options, feature_map=None, random_state=seed)
+    return LocallyLinearSVC(**LOCAL_MODELS, n_jobs=2, random_state=seed, **arguments)
 
 
 def fit_once(task: argparse.Namespace) -> Row:
@@ -242,7 +249,43 @@ def covtype_methods(seed: int, n_jobs: int) -> dict[str, Any]:
         "LightGBM": light_gbm(seed, n_jobs),
         "HistGradientBoosting": HistGradientBoostingClassifier(random_state=seed),
         "LinearSVC": LinearSVC(random_state=seed),
+        f"SVC(C=10), {SVC_ROWS} rows": Thinned(fast_svc(), SVC_ROWS),
     }
+
+
+def fast_svc() -> Any:
+    """scikit-learn-intelex's SVC."""
+    from sklearnex.svm import SVC
+
+    return SVC(C=10)
+
+
+def covtype_objectives(X: np.ndarray, y: np.ndarray, n_jobs: int, seed: int) -> list[Row]:
+    """One model by fit, in blocks, and on a cluster of this machine, to the same tolerance."""
+    given = make_model(seed).fit(X[:16_000], y[:16_000])
+    gate = {"anchors": given.anchors_, "beta": given.beta_, "tol": TOLERANCE_TO_COMPARE}
+    whole, streamed = make_model(seed, **gate), make_model(seed, **gate)
+    on_dask = DaskLocallyLinearSVC(**LOCAL_MODELS, **gate, random_state=seed)
+    block_rows = -(-len(y) // COMPARED_BLOCKS)
+
+    def fit_on_dask() -> None:
+        workers = {"n_workers": n_jobs, "threads_per_worker": 1, "dashboard_address": None}
+        with LocalCluster(**workers) as cluster, Client(cluster):
+            parts = [da.from_array(one, chunks=(block_rows, *one.shape[1:])) for one in (X, y)]
+            on_dask.fit(*parts)
+
+    rows: list[Row] = []
+    for name, model, fit in (
+        ("fit", whole, lambda: whole.fit(X, y)),
+        ("fit_stream", streamed, lambda: streamed.fit_stream([(X, y)], block_rows=block_rows)),
+        ("Dask", on_dask, fit_on_dask),
+    ):
+        seconds = timed(fit).best
+        above = model.objective_ / whole.objective_ - 1
+        row = {"method": f"linear local models by {name}", "training rows": len(y)}
+        rows.append({**row, "fit s": seconds, "objective above fit's": above})
+        print_table(rows[-1:])
+    return rows
 
 
 def compare_covtype(n_rows: int | None, n_jobs: int, seed: int) -> list[Row]:
@@ -259,13 +302,13 @@ def compare_covtype(n_rows: int | None, n_jobs: int, seed: int) -> list[Row]:
         before = time.process_time()
         fit = timed(lambda: model.fit(X, y))  # noqa: B023
         busy = time.process_time() - before
-        predict = timed(lambda: model.predict(X_test))  # noqa: B023
+        predict = timed(lambda: fit.value.predict(X_test))  # noqa: B023
         row = {"method": name, "training rows": len(y), "threads": n_jobs}
         error = 100 * float(np.mean(predict.value != y_test))
         times = {"fit s": fit.best, "processor s": busy, "predict s": predict.best}
         rows.append({**row, "error %": error, **times})
         print_table(rows[-1:])
-    return rows
+    return rows + covtype_objectives(X, y, n_jobs, seed)
 
 
 def fit_millions(sizes: Sequence[int], n_jobs: int, seed: int) -> list[Row]:

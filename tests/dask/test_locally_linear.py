@@ -48,6 +48,8 @@ CASES = [
     {"loss": "log"},
     {"loss": "hinge", "class_weight": "balanced"},
     {"partitioning": "random"},
+    {"global_intercept": False},
+    {"global_intercept": False, "partitioning": "random", "loss": "log"},
     {"n_partitions": 5, "dtype": np.float32},
 ]
 

@@ -30,7 +30,7 @@ def local_fit(model, X, y, **options):
     local = LocallyLinearSVR(
         anchors=model.anchors_, beta=model.beta_, n_anchors=len(model.anchors_), C=model.C,
         loss=model.loss, quantiles=model.quantiles, relevance=None, scale=None,
-        global_intercept=False, tol=1e-6, max_iter=5000, **options,
+        tol=1e-6, max_iter=5000, **options,
     )  # fmt: skip
     return local.fit(X, y)
 

@@ -59,12 +59,7 @@ def divided_problem(n_members, *, n_classes=2, grouped=True, dtype=np.float64, *
 
 def team_of(problems, care=0.8):
     """A team whose members are as stiff as their parts in the anchors ask for."""
-    masses = np.array(
-        [
-            np.bincount(p.lifted.anchors.ravel(), (p.lifted.gate**2).ravel(), p.lifted.n_anchors)
-            for p in problems
-        ]
-    )
+    masses = np.array([problem.lifted.block_masses() for problem in problems])
     stiffness = stiffness_of(masses, care)
     return LocalTeam(
         [

@@ -49,13 +49,20 @@ class LosesAMember(LocalTeam):
         ]
 
 
-@pytest.mark.parametrize("case", [{}, {"n_classes": 3, "multi_class": "crammer_singer"}], ids=str)
+@pytest.mark.parametrize(
+    "case",
+    [{}, {"global_intercept": True}, {"n_classes": 3, "multi_class": "crammer_singer"}],
+    ids=str,
+)
 def test_a_lost_member_costs_rounds_and_not_the_optimum(case):
     """A member that comes back with variables at zero does not change the end."""
     whole, problems = divided_problem(3, **case)
     reference = dual.solve(whole, tol=1e-6, max_iter=5000, rng=np.random.default_rng(0))
     members = team_of(problems).members
-    team = LosesAMember(members, lambda: Member(problems[1], np.ones(12), np.random.default_rng(9)))
+    team = LosesAMember(
+        members,
+        lambda: Member(problems[1], np.ones(problems[1].lifted.n_blocks), np.random.default_rng(9)),
+    )
     result = solve(team, tol=1e-4, max_iter=2000, n_epochs=4)
     assert team.number > 8
     assert result.converged

@@ -21,6 +21,9 @@ CASES = [
     {"normalize": False},
     {"feature_map": None, "intercept_scaling": 0.0},
     {"dtype": np.float32},
+    {"global_intercept": True},
+    {"global_intercept": True, "grouped": False, "loss": "log"},
+    {"global_intercept": True, "n_classes": 3, "multi_class": "crammer_singer"},
 ]
 
 

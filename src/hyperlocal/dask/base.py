@@ -202,7 +202,7 @@ class DaskEstimator(BaseEstimator):
         return self._local_class(**{name: value for name, value in given if name in names})
 
     def _settings(self) -> ChainSettings:
-        return ChainSettings.of(self, global_intercept=False)
+        return ChainSettings.of(self)
 
     def _schedule(self) -> AnchorSchedule:
         return AnchorSchedule()

@@ -41,7 +41,7 @@ class DaskLocallyLinearSVC(DaskClassifier):
         Relative duality gap at which to stop.
     intercept_scaling, random_state, verbose, loss, multi_class : as on one machine
         They are those of :class:`hyperlocal.LocallyLinearSVC`.
-    class_weight, coding : as on one machine
+    class_weight, global_intercept, coding : as on one machine
         They are those of :class:`hyperlocal.LocallyLinearSVC`.
 
     Attributes
@@ -80,4 +80,5 @@ feature_names_in_
     _local_class = LocallyLinearSVC
 
     _: KW_ONLY
+    global_intercept: bool = True
     coding: str = "soft"

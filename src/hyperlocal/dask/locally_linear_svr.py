@@ -35,7 +35,7 @@ class DaskLocallyLinearSVR(RegressorMixin, DaskEstimator):
         The most rounds; fewer than epochs elsewhere, because a round has several epochs.
     tol : float, default=1e-3
         Relative duality gap at which to stop.
-    intercept_scaling, random_state, verbose, coding : as on one machine
+    intercept_scaling, random_state, verbose, global_intercept, coding : as on one machine
         They are those of :class:`hyperlocal.LocallyLinearSVR`.
     loss : str, default="squared"
         As on one machine; not that of classes, because values have no margin.
@@ -74,6 +74,7 @@ class DaskLocallyLinearSVR(RegressorMixin, DaskEstimator):
     _is_numeric = True
 
     _: KW_ONLY
+    global_intercept: bool = True
     coding: str = "soft"
     C: float = 10.0
     loss: str = "squared"

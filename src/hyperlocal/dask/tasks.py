@@ -19,7 +19,6 @@ from ..data.checks import check_block
 from ..data.labelled import LabelledRows, part_of
 from ..data.rows import canonical, take_rows, well_formed
 from ..estimators.locally_linear import LocallyLinearSVC
-from ..gates.codes import anchor_masses
 from ..model.local_model import LocalModel
 from ..model.problem import Problem
 from ..runtime.threads import Workers
@@ -193,13 +192,13 @@ def joined(pieces: Sequence[LabelledRows]) -> LabelledRows:
 def create_member(
     key: _Key, plan: Plan, pieces: Sequence[LabelledRows]
 ) -> tuple[int, np.ndarray, np.ndarray]:
-    """Store and lift a member's rows; returns their number, the mass of anchors and of classes."""
+    """Store and lift a member's rows; returns their number, the mass of blocks and of classes."""
     data = joined(pieces)
-    n_rows, n_anchors = data.X.shape[0], plan.chain.n_anchors
+    n_rows = data.X.shape[0]
     n_strata = 1 if data.is_numeric else len(data.classes)
     classes = np.bincount(data.strata, weights=data.sample_weight, minlength=n_strata)
     if not n_rows:
-        return 0, np.zeros(n_anchors), classes
+        return 0, np.zeros(plan.chain.n_blocks), classes
     return n_rows, _hold(key, plan, data), classes
 
 
@@ -207,8 +206,7 @@ def _hold(key: _Key, plan: Plan, data: LabelledRows) -> np.ndarray:
     with Workers(1) as workers:
         problem = plan.problem(data, workers)
     _HELD[key] = _Held(data, problem)
-    lifted = problem.lifted
-    return anchor_masses(lifted.anchors, lifted.gate, lifted.n_anchors)
+    return problem.lifted.block_masses()
 
 
 def lift_again(key: _Key, plan: Plan) -> np.ndarray | None:

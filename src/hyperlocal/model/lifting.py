@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import _core
-from ..gates.codes import Codes
+from ..gates.codes import Codes, anchor_masses
 from ..runtime.threads import MOST_ROWS_PER_BLOCK, Workers, row_blocks, split_evenly
 
 # Numbers of one block's gathered rows and of its partial scores: some megabytes.
@@ -133,13 +133,25 @@ class LiftedRows:
         return self._by_blocks(self.core.squared_norms)
 
     def stretched(self, factors: np.ndarray) -> LiftedRows:
-        """The same rows with each anchor's part multiplied by its factor."""
+        """The same rows with the part of each block of weights multiplied by its factor."""
         gate = (self.gate * factors[self.anchors]).astype(self.dtype)
         codes = Codes(self.anchors, gate, gate)
         return LiftedRows(
             self.rows, codes, self.n_anchors, self.bias, False, self.workers,
-            is_dense=self.is_dense, row_norms=self._row_norms, offset=self.offset,
+            is_dense=self.is_dense, row_norms=self._row_norms,
+            offset=self.offset * float(factors[-1]),
         )  # fmt: skip
+
+    def block_masses(self) -> np.ndarray:
+        """``Σ_i γ_ij²`` of each block of weights; all rows use that of the global intercept."""
+        masses = anchor_masses(self.anchors, self.gate, self.n_anchors)
+        return masses if self.offset == 0 else np.append(masses, float(self.n_rows))
+
+    @property
+    def used_blocks(self) -> np.ndarray:
+        """The blocks of weights that some row has a part in, in order."""
+        anchors = np.unique(self.anchors)
+        return anchors if self.offset == 0 else np.append(anchors, self.n_anchors)
 
     def add(self, steps: np.ndarray, weights: np.ndarray) -> None:
         """Add ``Σ_i steps_ic · lifted_i`` to the weights, in place."""

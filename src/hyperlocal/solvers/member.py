@@ -22,8 +22,8 @@ class Member:
     ----------
     problem : Problem
         Over the member's rows.
-    stiffness : ndarray of shape (n_anchors,)
-        By which the curvature of each anchor is multiplied, at least one.
+    stiffness : ndarray of shape (n_blocks,)
+        By which the curvature of each block of weights is multiplied, at least one.
     rng : numpy Generator
     """
 
@@ -35,7 +35,7 @@ class Member:
         )
         self._labels = self._problem.labels
         self._descent = Descent(self._problem, 0.0, rng, None)
-        self._anchors = np.unique(problem.lifted.anchors)
+        self._blocks = problem.lifted.used_blocks
         self._settled = np.zeros_like(self._descent.alpha)
         self._before = self._settled
         self._proposed = self._settled
@@ -86,8 +86,8 @@ class Member:
         self._proposed = descent.alpha
         self._change = descent.weights - ahead + own
         return Proposal(
-            self._anchors,
-            self._change[self._anchors] / self._stretch[self._anchors, None, None],
+            self._blocks,
+            self._change[self._blocks] / self._stretch[self._blocks, None, None],
             descent.losses if order.with_losses else None,
             descent.estimates,
             self._conjugates(),

@@ -8,8 +8,8 @@ problem, solved exactly). Training stops by the duality gap of the whole.
 Three things make rounds few:
 
 - rows that share anchors belong to the same member (:mod:`hyperlocal.solvers.partitioning`);
-- where members do share an anchor, each moves it less: its curvature is multiplied by a
-  stiffness of one over the member's part in that anchor (to the power ``care``);
+- where members do share an anchor (or the global intercept), each moves it less: its curvature is
+  multiplied by a stiffness of one over the member's part in that anchor (to the power ``care``);
 - members extrapolate: they start from ``W + μ (W − W_before)``, with their own variables moved by
   the same momentum. The search for steps keeps it safe.
 
@@ -55,7 +55,7 @@ class Order:
 
     Attributes
     ----------
-    weights : ndarray of shape (n_anchors, n_columns, p + 1)
+    weights : ndarray of shape (n_blocks, n_columns, p + 1)
     steps : ndarray of shape (n_groups,)
         How far to go towards the member's last proposal.
     momentum : float
@@ -85,8 +85,8 @@ class Proposal:
 
     Attributes
     ----------
-    anchors : ndarray of shape (n_touched,)
-        Anchors that are active for its rows.
+    blocks : ndarray of shape (n_touched,)
+        Blocks of weights that its rows have a part in: active anchors, and the global intercept.
     change : ndarray of shape (n_touched, n_columns, p + 1)
         How the weights change if its proposal is taken whole.
     losses : ndarray of shape (n_groups,) or None
@@ -98,7 +98,7 @@ class Proposal:
     restarted : bool
     """
 
-    anchors: np.ndarray
+    blocks: np.ndarray
     change: np.ndarray
     losses: np.ndarray | None
     estimates: np.ndarray
@@ -237,7 +237,7 @@ class Coordinator:
         self.steps = best_steps(linear, quadratic)
         for member, (proposal, steps) in enumerate(zip(self._proposals, self.steps, strict=True)):
             change = steps[:, None] * proposal.change.astype(np.float64)
-            self.weights[proposal.anchors] += change
+            self.weights[proposal.blocks] += change
             part = self._parts[member]
             self._parts[member] = change if part is None else part + change
 
@@ -266,7 +266,7 @@ class Coordinator:
             self.best_weights[:, columns] = weights[:, columns]
         for member, proposal in enumerate(proposals):
             if proposal.restarted:
-                self._take_out(member, proposal.anchors)
+                self._take_out(member, proposal.blocks)
         conjugates = np.sum([proposal.conjugates[0] for proposal in proposals], axis=0)
         dual_values = -0.5 * self._squared_norms(self.weights) - conjugates
         self._highest = np.maximum(self._highest, dual_values)
@@ -294,8 +294,8 @@ class Coordinator:
             weights = self.weights[begin:end]
             changes = np.zeros((n_members, *weights.shape))
             for member, proposal in enumerate(proposals):
-                first, last = np.searchsorted(proposal.anchors, (begin, end))
-                changes[member, proposal.anchors[first:last] - begin] = proposal.change[first:last]
+                first, last = np.searchsorted(proposal.blocks, (begin, end))
+                changes[member, proposal.blocks[first:last] - begin] = proposal.change[first:last]
             by_column = changes.transpose(2, 0, 1, 3).reshape(n_columns, n_members, -1)
             along = weights.transpose(1, 0, 2).reshape(n_columns, -1, 1)
             linear -= (by_column @ along)[..., 0]
@@ -347,11 +347,13 @@ def best_steps(linear: np.ndarray, quadratic: np.ndarray) -> np.ndarray:
 
 
 def stiffness_of(masses: np.ndarray, care: float) -> np.ndarray:
-    """How stiff each anchor is to each member: one over its part in it, to the power ``care``.
+    """How stiff each block of weights is to each member.
+
+    It is one over the member's part in it, to the power ``care``.
 
     Parameters
     ----------
-    masses : ndarray of shape (n_members, n_anchors)
+    masses : ndarray of shape (n_members, n_blocks)
         ``Σ_i γ_ij²`` over each member's rows.
     care : float
         With 1, taking all proposals whole can never lower the dual objective.
