@@ -19,16 +19,10 @@
 #include "simd.hpp"
 #include "tanh.hpp"
 #include "tree.hpp"
+#include "tree_parts.hpp"
+#include "tree_sums.hpp"
 
 namespace hyperlocal {
-
-// One tree, and references with their constant: rows (references, stride), padded like the nodes,
-// and their products with the nodes' vectors, (references, nodes, vectors).
-struct TreePaths {
-  TreeShape shape;
-  Index n_references;
-  const double *nodes, *references, *products;
-};
 
 namespace detail {
 
@@ -232,8 +226,25 @@ inline void tree_path_averages(const TreePaths& paths, const double* rows, Index
 inline void tree_path_contributions(const TreePaths& paths, const double* rows, Index n_rows,
                                     const double* shares, double* out) {
   const Index stride = paths.shape.stride, n_columns = paths.shape.n_columns;
+  const Index size = n_columns * stride;
+  if (detail::TreeSums::fits(paths)) {
+    std::vector<double> found(n_rows * size);
+    detail::TreeSums sums(paths, shares);
+    for (Index begin = 0; begin < paths.n_references; begin += detail::TreeSums::lanes) {
+      sums.start(begin);
+      for (Index row = 0; row < n_rows; ++row)
+        sums.add(rows + row * stride, found.data() + row * size);
+    }
+    double nothing = 0;
+#pragma omp simd reduction(+ : nothing)
+    for (Index i = 0; i < n_rows * size; ++i) nothing += 0 * found[i];
+    if (nothing == 0) {
+      for (Index i = 0; i < n_rows * size; ++i) out[i] += found[i];
+      return;
+    }
+  }
   detail::LinesThroughTree lines(paths);
-  for (Index row = 0; row < n_rows; ++row, out += n_columns * stride) {
+  for (Index row = 0; row < n_rows; ++row, out += size) {
     const double* x = rows + row * stride;
     lines.go(x, [&](Index r, const double* averages) {
       const double* start = paths.references + r * stride;

@@ -142,9 +142,43 @@ def test_contributions_are_differences_times_averages(dtype, storage):
         )
         [own] = model.path_weights(X, starts[:1], workers)
         change = model.scores(X, workers) - model.scores(X[:1], workers)
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    # They are computed in single precision.
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
     leaves = np.array([tree.leaves(rows) for tree in model.trees])
     stays = (leaves == leaves[:, :1]).all(axis=0)
     assert stays.sum() > 1
     sums = np.einsum("ncf,nf->nc", own, rows - starts[0])
     np.testing.assert_allclose(sums[stays], change[stays], **CLOSE[dtype])
+
+
+@pytest.mark.parametrize("n_references", [1, 8, 11])
+@pytest.mark.parametrize("units", [1e-60, 1.0, 1e30])
+def test_contributions_of_far_rows_in_other_units(n_references, units):
+    """Differences of rows keep their digits; nodes that see the rows as before say the same."""
+    X, model = make_rows(), make_model(3, 1, 3)
+    background = Background.of(X[20 : 20 + n_references])
+    away = np.array([0.0, 1e3, 1e6, 1.6e9, -1e6])
+    nodes = model.nodes.copy()
+    nodes[..., 5] -= nodes[..., :5] @ away
+    nodes[..., :5] /= units
+    far = Background((background.rows + away) * units, background.weights)
+    with Workers(1) as workers:
+        expected = model.contributions(X, background, workers)
+        found = TreeModel(nodes, 5).contributions((X + away) * units, far, workers)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 * np.abs(expected).max())
+
+
+def test_large_products_are_computed_in_double_precision():
+    """Where rounding would matter, and where single precision has no such numbers."""
+    model = make_model(2)
+    X = make_rows()
+    background = Background.of(X[:8])
+    for size in (1e6, 1e60):
+        model.nodes[..., 2:, :] *= size
+        with Workers(1) as workers:
+            found = model.contributions(X, background, workers)
+            weights = list(model.path_weights(X, X[:8], workers))
+        expected = np.mean(
+            [(X - start)[:, None] * own for start, own in zip(X, weights, strict=False)], axis=0
+        )
+        np.testing.assert_allclose(found, expected, atol=1e-12 * np.abs(expected).max())

@@ -124,7 +124,7 @@ class ExplainMixin(ABC):
           True at distance 1.29: petal length (cm) -1.02, petal width (cm) ...
         """
         X, index = as_rows(X)
-        X = self._checked_rows(X)
+        X = self._rows_to_score(X)
         given = None if background is None else self._checked_rows(as_rows(background)[0])
         with Workers(self.n_jobs) as workers:
             found = self._contributions(X, given, workers)
@@ -181,6 +181,10 @@ class ExplainMixin(ABC):
     @abstractmethod
     def _checked_rows(self, X: Any) -> Any:
         """Rows in the precision of the model."""
+
+    def _rows_to_score(self, X: Any) -> Any:
+        """The same, where a model that scores rows may check their values as it does."""
+        return self._checked_rows(X)
 
     def _contributions(self, X: Any, background: Any, workers: Workers) -> Contributions:
         """Contributions to the scores of checked rows, relative to the rows given."""

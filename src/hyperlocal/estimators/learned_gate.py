@@ -152,10 +152,14 @@ class LearnedGateClassifier(
     # ---- prediction and fitted attributes ------------------------------------------------------
 
     def _row_scores(self, X: Any) -> np.ndarray:
+        X = self._rows_to_score(X)
+        with Workers(self.n_jobs) as workers:
+            return self.model_.scores(X, workers)
+
+    def _rows_to_score(self, X: Any) -> Any:
         check_is_fitted(self)
         X = check_rows(self, X, reset=False, values=False)  # the model checks them while it scores
-        with Workers(self.n_jobs) as workers:
-            return self.model_.scores(X.astype(self.model_.dtype, copy=False), workers)
+        return X.astype(self.model_.dtype, copy=False)
 
     @property
     def coef_(self) -> np.ndarray:

@@ -167,7 +167,8 @@ class TreeModel:
         parts = [np.zeros((len(rows), self._columns_per_tree, rows.shape[1])) for _ in self.nodes]
         for lines, out in zip(self._lines(starts), parts, strict=True):
             lines.contributions(rows, background.weights, out)
-        return np.concatenate(parts, axis=1)[..., : self.n_features_in]
+        found = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        return found[..., : self.n_features_in]
 
     def _padded(self, X: Any) -> np.ndarray:
         """Rows with their constant, padded like the nodes, in double precision."""
