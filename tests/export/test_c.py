@@ -93,7 +93,8 @@ def test_digits_in_16_kilobytes(tmp_path):
     [
         (np.array([3, 7]), "long model_classes[MODEL_N_CLASSES] = {3, 7}"),
         (np.array([-1.0, 1.0]), "double model_classes[MODEL_N_CLASSES] = {-1.0, 1.0}"),
-        (np.array(["é", 'a"']), 'model_classes[MODEL_N_CLASSES] = {"a\\"", "\\303\\251"}'),
+        (np.array(["é", 'a"']), 'model_classes[MODEL_N_CLASSES] = {"a\\042", "\\303\\251"}'),
+        (np.array([0, 2**31]), "long long model_classes[MODEL_N_CLASSES] = {0, 2147483648}"),
     ],
 )
 def test_classes_of_any_kind(labels, text, tmp_path):
@@ -101,6 +102,21 @@ def test_classes_of_any_kind(labels, text, tmp_path):
     X, y = make_data(2)
     model = local(feature_map=None).fit(X, labels[y])
     assert text in Compiled(model, tmp_path).header
+
+
+def test_labels_of_any_text_are_those_of_the_program(tmp_path):
+    """Line ends, control characters, trigraphs, and what looks like a name of the header."""
+    X, y = make_data(2)
+    labels = np.array(["HL_N_CLASSES hl_\x01\n\t%s", "??/ \\u00e9 \x7f*/ \u2028"])
+    Compiled(local(feature_map=None).fit(X, labels[y]), tmp_path)
+    (tmp_path / "names.c").write_text(
+        '#include <stdio.h>\n#include "model.h"\n'
+        "int main(void) { return fputs(model_classes[0], stdout), putchar(0),"
+        " fputs(model_classes[1], stdout) < 0; }\n"
+    )
+    subprocess.run(["gcc", *STRICT, "names.c", "-o", "names", "-lm"], cwd=tmp_path, check=True)
+    done = subprocess.run([tmp_path / "names"], capture_output=True, check=True)
+    assert done.stdout.decode().split("\0") == sorted(labels.tolist())
 
 
 def test_two_models_in_one_program(tmp_path):
@@ -117,7 +133,11 @@ def test_two_models_in_one_program(tmp_path):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [({"dtype": "int4"}, "dtype must be"), ({"name": "2nd"}, "name must be a C identifier")],
+    [
+        ({"dtype": "int4"}, "dtype must be"),
+        ({"name": "2nd"}, "name must be a C identifier"),
+        ({"name": None}, "name must be a C identifier"),
+    ],
 )
 def test_bad_arguments(arguments, message):
     """What is not known is an error that names the argument."""

@@ -214,6 +214,14 @@ def test_input_names_that_are_taken(name):
         to_onnx(model, input_name=name)
 
 
+@pytest.mark.parametrize("name", ["", None, 3])
+def test_input_names_are_text(name):
+    """An empty one would be an error of ONNX."""
+    model = LocallyLinearSVC(n_anchors=2, n_neighbors=1).fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(ValueError, match="input_name must be a name"):
+        to_onnx(model, input_name=name)
+
+
 def test_named_columns_become_numbers():
     """A ColumnTransformer fitted to a table by names predicts the same from rows of numbers."""
     rng = np.random.default_rng(0)

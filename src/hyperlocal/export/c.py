@@ -6,7 +6,6 @@ them. A new step is a function there and one below that calls it.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -72,7 +71,7 @@ def to_c(
     True
     """
     check_choice("dtype", dtype, DTYPES)
-    if not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name):
+    if not (isinstance(name, str) and re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name)):
         raise ValueError(f"name must be a C identifier, such as 'model', not {name!r}.")
     plain = plain_model(estimator)
     source = Source(dtype)
@@ -108,16 +107,19 @@ def _classes(labels: np.ndarray) -> str:
     elif labels.dtype.kind == "f":
         kind, texts = "double", [repr(float(label)) for label in labels]
     else:
-        kind, texts = "long", [str(int(label)) for label in labels]
+        numbers = [int(label) for label in labels]
+        # Where long has 32 bits, as on small devices.
+        is_long = all(-(2**31) < number < 2**31 for number in numbers)
+        kind, texts = ("long" if is_long else "long long"), [str(number) for number in numbers]
     size = f"#define HL_N_CLASSES {len(labels)}"
     return f"{size}\nstatic const {kind} hl_classes[HL_N_CLASSES] = {{{', '.join(texts)}}};"
 
 
 def _quoted(text: str) -> str:
-    """A text as C writes it; bytes beyond ASCII in octal, three digits each."""
-    plain = json.dumps(text, ensure_ascii=False)[1:-1]
-    octal = (chr(b) if 32 <= b < 127 else f"\\{b:03o}" for b in plain.encode())
-    return f'"{"".join(octal)}"'
+    """A text as C writes it; bytes that are not plain in octal, three digits each."""
+    marks = b'"\\?_'  # question marks begin trigraphs; underscores may be in names to replace
+    plain = (chr(b) if 32 <= b < 127 and b not in marks else f"\\{b:03o}" for b in text.encode())
+    return f'"{"".join(plain)}"'
 
 
 # ---- functions -----------------------------------------------------------------------------------

@@ -77,6 +77,8 @@ def to_onnx(
     kind = np.dtype(plain.dtype if dtype is None else dtype)
     if kind not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float32, float64 or None, not {dtype!r}.")
+    if not (isinstance(input_name, str) and input_name):
+        raise ValueError(f"input_name must be a name, not {input_name!r}.")
     graph = Graph(kind, target_opset)
     given = rows = Value(graph, input_name)
     if n_foreign:
