@@ -4,6 +4,7 @@ import re
 import sys
 import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -37,8 +38,9 @@ def sparse_banana(banana):
 class Odd(ClassifierMixin, BaseEstimator):
     """Calls a function in fit; predicts the first class."""
 
-    def __init__(self, action):
+    def __init__(self, action, query=lambda: None):
         self.action = action
+        self.query = query
 
     def fit(self, X, y):
         self.action()
@@ -46,6 +48,7 @@ class Odd(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X):
+        self.query()
         return np.full(X.shape[0], self.classes_[0])
 
 
@@ -68,6 +71,17 @@ def test_every_default_method_is_measured(banana):
         assert row.n_numbers > 0
     for key in ("locally-linear-identity", "locally-linear", "svc"):
         assert rows[key].accuracy > rows["linear-svc"].accuracy
+
+
+def test_a_method_whose_predictions_would_be_slow_is_skipped(banana, monkeypatch):
+    """Their time grows with the training rows, of which the trial has few."""
+    monkeypatch.setattr(sys.modules[run.__module__], "PATIENCE", 1.0)
+    monkeypatch.setattr(sys.modules[run.__module__], "TRIAL_ROWS", 15)
+    make = lambda seed, n_jobs: Odd(lambda: None, lambda: time.sleep(0.02))  # noqa: E731
+    fixed = Method("odd", "odd", make, max_rows=100)
+    experiment = prepare(banana)
+    assert measure(fixed, experiment).note == ""
+    assert "skipped" in measure(replace(fixed, query_growth=2.0), experiment).note
 
 
 def test_same_seed_same_accuracy(banana):

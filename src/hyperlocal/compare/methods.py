@@ -79,6 +79,8 @@ class Method:
     package: Package = HYPERLOCAL  #: what must be installed for it
     max_rows: int | None = None  #: training rows above which its time is predicted first
     growth: float = 1.1  #: power of the number of rows with which the time of a fit grows
+    #: Power of the number of training rows with which the time of a prediction grows.
+    query_growth: float = 0.0
     needs_dense: bool = False  #: whether sparse rows must be made dense for it
     is_random: bool = True  #: whether another seed gives another model of the same rows
     can_be_stored: bool = True  #: whether a model file may hold its parts
@@ -216,6 +218,7 @@ SOMEWHAT_SLOW = {"max_rows": 50_000}
 DENSE = {"needs_dense": True}
 SAME = {"is_random": False}
 QUADRATIC = {"growth": 2.0}  # kernel matrices
+PER_QUERY = {"query_growth": 1.0}  # a prediction looks at many or all training rows
 UNSTORED = {"can_be_stored": False}  # parts of types that skops does not trust
 SEED, JOBS, BOTH = ["random_state"], ["n_jobs"], ["random_state", "n_jobs"]
 
@@ -235,10 +238,10 @@ DEFAULT_METHODS = (
     _ours("profile", "profiles (PSVM)", ProfileSVC, **SLOW),
     _ours("local-deep", "tree of gates (LDKL)", LocalDeepSVC, **SLOW),
     _ours("latent", "latent mixes (ML3)", LatentLocallyLinearSVC, **SLOW),
-    _ours("neighborhood", "SVM per query (LSVM)", NeighborhoodSVC, **SLOW, **SAME),
+    _ours("neighborhood", "SVM per query (LSVM)", NeighborhoodSVC, **SLOW, **PER_QUERY, **SAME),
     _scikit_learn("majority", "majority class", DummyClassifier, [], **SAME),
     _scikit_learn("linear-svc", "linear SVM", LinearSVC, SEED, **SAME),
-    _scikit_learn("svc", "RBF SVM", _svc, [], **SOMEWHAT_SLOW, **QUADRATIC, **SAME),
+    _scikit_learn("svc", "RBF SVM", _svc, [], **SOMEWHAT_SLOW, **QUADRATIC, **PER_QUERY, **SAME),
     _scikit_learn(
         "boosting", "gradient boosting", HistGradientBoostingClassifier, SEED, **DENSE, **UNSTORED
     ),

@@ -169,7 +169,9 @@ def predicted_seconds(
 ) -> float:
     """What fitting and predicting are expected to take, from the time of a few rows.
 
-    The time of a fit grows with a power of the number of rows, ``method.growth``.
+    The time of a fit grows with a power of the number of rows, ``method.growth``, and that of a
+    prediction with ``method.query_growth``. Test rows are predicted at least twice: labels and
+    scores.
     """
     n_rows, n_test = experiment.X_train.shape[0], experiment.X_test.shape[0]
     share = min(TRIAL_ROWS / n_rows, 1.0)
@@ -186,7 +188,8 @@ def predicted_seconds(
         end = time.perf_counter()
     ratio = n_rows / len(few)
     fit = (between - start) * ratio**method.growth
-    return fit + (end - between) * n_test / queries.shape[0]
+    predict = 2 * (end - between) * n_test / queries.shape[0]
+    return fit + predict * ratio**method.query_growth
 
 
 def _about(seconds: float) -> str:
