@@ -211,7 +211,7 @@ def column_owners(transformer: Any, n_columns: int) -> np.ndarray | None:
     >>> import numpy as np
     >>> from sklearn.preprocessing import KBinsDiscretizer
     >>> from hyperlocal.model.columns import column_owners
-    >>> bins = KBinsDiscretizer(2, quantile_method="averaged_inverted_cdf")
+    >>> bins = KBinsDiscretizer(2, strategy="uniform")
     >>> column_owners(bins.fit(np.arange(8.0).reshape(4, 2)), 2).tolist()
     [0, 0, 1, 1]
     """
