@@ -156,7 +156,7 @@ CANDIDATES = (
     Candidate(
         "PCA, LocallyLinearSVC(1, feature_map='quadratic')", quadratic, OURS,
         lambda model: to_onnx(model, dtype="float32"),
-        {"pca__n_components": [16, 20, 24, 28, 32], "locallylinearsvc__C": COSTS},
+        {"pca__n_components": [16, 20, 24, 28, 32], "locallylinearsvc__C": [0.1, 0.3, *COSTS]},
     ),
     Candidate("LocallyLinearSVC(20, feature_map=None)", linear, OURS, grid={"C": COSTS}),
     Candidate(
