@@ -6,6 +6,7 @@ from typing import Any
 
 import dask
 import dask.array as da
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 
@@ -29,7 +30,9 @@ def apply_lazily(model: Any, method: str, X: Any) -> Any:
     else:
         columns = list(getattr(model, "classes_", range(example.shape[1])))
         meta = pd.DataFrame(example, columns=columns).iloc[:0]
-    return X.map_partitions(_call_on_frame, sent, method, meta, meta=meta)
+    # Before 2025.5 or so, map_partitions hands a delayed argument on as it is.
+    parts = [dask.delayed(_call_on_frame)(part, sent, method, meta) for part in X.to_delayed()]
+    return dd.from_delayed(parts, meta=meta, divisions=X.divisions, verify_meta=False)
 
 
 def _apply_to_array(model: Any, method: str, X: Any, empty: np.ndarray) -> Any:
