@@ -48,9 +48,9 @@ def test_a_start_from_another_cost(solve, loss, crammer_singer, n_columns, C):
     start = solve(make_problem(C=1.0, **options), tol=1e-5).alpha
     problem = make_problem(C=C, **options)
     found = solve(problem, tol=1e-7, max_iter=100_000, alpha=start)
-    assert found.converged
+    assert found.converged  # so no objective is lower by more than the gap
     assert found.duality_gap >= -1e-12 * found.objective
-    assert found.objective == pytest.approx(best_objective(problem), rel=1e-5)
+    assert found.objective <= best_objective(problem) * (1 + 1e-5)  # scipy may stop early
 
 
 @every_problem

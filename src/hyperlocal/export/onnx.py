@@ -318,8 +318,11 @@ def _matrix(rows: Value, matrix: np.ndarray, shift: np.ndarray) -> Value:
 
 def _norm(rows: Value, order: str) -> Value:
     graph = rows.graph
-    kind = {"l1": "ReduceL1", "l2": "ReduceL2", "max": "ReduceMax"}[order]
-    length = graph.reduce(kind, graph.op("Abs", rows), 1)
+    sizes = graph.op("Abs", rows)
+    if order == "l1":  # some runtimes have ReduceL1 for single precision alone
+        length = sizes.sum(1)
+    else:
+        length = graph.reduce({"l2": "ReduceL2", "max": "ReduceMax"}[order], sizes, 1)
     return rows / graph.op("Where", length > 0, length, 1)
 
 
