@@ -70,6 +70,7 @@ from .parts.deletion import instability, score_change
 from .parts.noise import noise_of, noise_share
 from .parts.other_families import FAMILIES as OTHER_FAMILIES
 from .parts.other_families import make_other
+from .parts.shap_times import measure_shap
 
 FAMILIES = ("linear", "squared", "product", "local")
 # Of families that no rule was chosen on: positive rows, or values, and the number of rows.
@@ -333,7 +334,7 @@ def measure_speed(seed: int, repeats: int) -> list[Row]:
             }
         )  # fmt: skip
         print(rows[-1], flush=True)
-    return rows
+    return rows + measure_shap(seed, X, y, 2 * repeats)
 
 
 def _processor_seconds(run: Callable[[], Any], repeats: int) -> float:
