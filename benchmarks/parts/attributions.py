@@ -49,6 +49,23 @@ def make_example(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.c_[signal, noise, binary], y, np.array([1.0, 0.0, 0.0])
 
 
+def make_credit(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Standardized balance, income and student; 3 % of 10,000 people default.
+
+    The odds rise with the balance and are lower for students, who have higher balances and lower
+    incomes. The income itself has no effect.
+    """
+    rng = np.random.default_rng(seed)
+    n_rows = 10_000
+    student = rng.random(n_rows) < 0.3
+    balance = np.maximum(rng.normal(np.where(student, 990, 770), 470), 0)
+    income = np.where(student, rng.normal(18_000, 5_500, n_rows), rng.normal(40_000, 9_900, n_rows))
+    odds = -10.9 + 0.0057 * balance - 0.65 * student
+    y = (rng.random(n_rows) < 1 / (1 + np.exp(-odds))).astype(int)
+    sizes = np.array([0.0057 * balance.std(), 0.0, 0.65 * student.std()])
+    return StandardScaler().fit_transform(np.c_[balance, income, student]), y, sizes
+
+
 def exact(model: Any, X: np.ndarray) -> np.ndarray:
     """Contributions of this library to the only score."""
     return explain(model, X).contributions[:, 0]
