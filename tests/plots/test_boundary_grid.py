@@ -18,6 +18,8 @@ def test_one_panel_per_pair_of_values():
     assert display.axes_.shape == (2, 1)
     titles = [ax.get_title() for ax in display.axes_.flat]
     assert titles == ["gamma = 0.5, kernel = rbf", "gamma = 50, kernel = rbf"]
+    legends = [ax.get_legend() is not None for ax in display.axes_.flat]
+    assert legends == [True, False]  # one is enough
     smooth, narrow = (len(line[0].support) for line in display.panels)
     assert smooth < narrow
     assert MODEL.gamma == "scale"

@@ -19,6 +19,7 @@ def test_convergence_ends_at_the_fitted_objective():
     assert display.gaps[-1] == model.duality_gap_
     assert display.gap_line_ is not None
     assert display.ax_.get_yscale() == "log"
+    assert display.ax_.get_ylabel() == "objective and duality gap"
 
 
 def test_convergence_without_a_gap():

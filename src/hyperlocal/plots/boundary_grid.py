@@ -113,7 +113,7 @@ class BoundaryGridDisplay:
         self.ax_ = self.axes_[0, 0]
         for axes, panels, titles in zip(self.axes_, self.panels, self.titles, strict=True):
             for one, panel, title in zip(axes, panels, titles, strict=True):
-                panel.plot(ax=one, legend=False).ax_.set_title(title, fontsize=10)
+                panel.plot(ax=one, legend=one is self.ax_).ax_.set_title(title, fontsize=10)
         return self
 
 

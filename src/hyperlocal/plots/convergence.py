@@ -107,10 +107,9 @@ class ConvergenceDisplay:
             (self.gap_line_,) = ax.plot(
                 self.epochs[known], gaps, color=ORANGE, label="duality gap", **options
             )
-        ax.set(xlabel="epoch", yscale="log")
+        what = self.name if self.gap_line_ is None else f"{self.name} and duality gap"
+        ax.set(xlabel="epoch", ylabel=what, yscale="log")
         ax.locator_params(axis="x", integer=True)
-        if self.gap_line_ is None:
-            ax.set_ylabel(self.name)
         ax.legend(frameon=False)
         frame_left_and_below(ax)
         return self
