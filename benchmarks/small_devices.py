@@ -1,5 +1,8 @@
 """Models in C: their bytes, microseconds per row, and errors.
 
+    python -m benchmarks.small_devices
+    python -m benchmarks.small_devices PCA   # models of such a name alone; the others stay
+
 Digits of scikit-learn (64 features, 10 classes). Ours are written by ``hyperlocal.export.to_c``,
 SVC, LinearSVC and LightGBM by m2cgen, the random forest by emlearn; all are compiled with
 ``gcc -O3`` for this machine, and with ``arm-none-eabi-gcc -Os`` for a Cortex-M4 where that compiler
@@ -38,6 +41,7 @@ from .common import (
     environment,
     light_gbm,
     print_table,
+    read_result,
     rounded,
     timed,
     write_result,
@@ -288,17 +292,26 @@ def measure(candidate: Candidate, seeds: range, repeats: int) -> list[Row]:
 
 def main() -> None:
     """Measure all candidates and track."""
-    arguments = argument_parser(__doc__, repeats=20).parse_args()
+    parser = argument_parser(__doc__, repeats=20)
+    parser.add_argument("models", nargs="*", metavar="WORD", help="those whose name has it alone")
+    arguments = parser.parse_args()
     warnings.simplefilter("ignore", FutureWarning)  # m2cgen reads deprecated attributes of SVC
     np.seterr(all="ignore")  # one of the imports makes numbers that underflow an error
     seeds = range(arguments.seed, arguments.seed + (1 if arguments.quick else 5))
     candidates = CANDIDATES[:2] if arguments.quick else CANDIDATES
-    rows = [row for one in candidates for row in measure(one, seeds, arguments.repeats)]
+    chosen = [one for one in candidates if all(word in one.name for word in arguments.models)]
+    old = read_result("small_devices")["rows"] if arguments.models else []
+    rows = []
+    for one in candidates:
+        if one in chosen:
+            rows += [rounded(row) for row in measure(one, seeds, arguments.repeats)]
+        else:
+            rows += [row for row in old if row["model"] == one.name]
     print_table(rows)
     write_result(
         "small_devices",
         environment(arguments.seed, PEERS),
-        [rounded(row) for row in rows],
+        rows,
         tracked=not arguments.quick,
     )
 
