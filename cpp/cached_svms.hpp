@@ -22,7 +22,7 @@ struct SupportVectors {
 };
 
 // Center i owns the columns starts[i] … starts[i+1]-1: one per class present, one in all for
-// two-class data, none where one class is present.
+// two-class data, none where one class is present; of values one per target.
 template <class T>
 struct CachedSvms {
   const Neighborhood<T>& neighborhood;
@@ -124,9 +124,8 @@ void cached_scores(const CachedSvms<T>& models, const Rows<T>& queries, Range ra
   for (Index row = range.begin; row < range.end; ++row, out += data.n_columns()) {
     const Index c = *centers++;
     const Index n_columns = models.n_columns(c), n_support = models.support.size(c);
-    const Column first = data.target[models.nearest[c]];
     if (n_columns == 0) {
-      found.write_unanimous(first, out);
+      found.write_unanimous(data.target[models.nearest[c]], out);
       continue;
     }
     const Column* support = models.support.rows + models.support.starts[c];
@@ -137,6 +136,11 @@ void cached_scores(const CachedSvms<T>& models, const Rows<T>& queries, Range ra
       return models.bias[models.starts[c] + column] +
              detail::plain_dot(beta + column * n_support, values, n_support);
     };
+    if (data.has_values()) {
+      for (Index t = 0; t < n_columns; ++t) out[t] = static_cast<T>(score(t));
+      continue;
+    }
+    const Column first = data.target[models.nearest[c]];
     if (data.n_classes == 2) {  // the one column is that of class 1
       const double sum = score(0);
       found.present = {first, 1 - first};

@@ -14,42 +14,11 @@
 #include <limits>
 #include <vector>
 
-#include "product_matrix.hpp"
+#include "neighborhood_gram.hpp"
 #include "rows.hpp"
 #include "small_svm.hpp"
-#include "tanh.hpp"
 
 namespace hyperlocal {
-
-enum class Kernel { linear, poly, rbf };
-
-struct NeighborhoodOptions {
-  Kernel kernel;
-  double sigma;  // what rows about the query are divided by; 0: the root mean squared distance to
-                 // the neighbors
-  Index degree;  // poly: (x·x' + coef0)^degree
-  double coef0;
-  double tol;  // of the optimality conditions, as in LIBSVM
-  Index max_steps;
-};
-
-namespace detail {
-
-inline double integer_power(double base, Index exponent) {
-  double power = 1;
-  for (; exponent > 0; exponent /= 2, base *= base)
-    if (exponent % 2 == 1) power *= base;
-  return power;
-}
-
-// k(x, x') of the linear and polynomial kernels, from the product of x and x' about the query;
-// `scale` is 1/σ².
-inline double kernel_value(const NeighborhoodOptions& options, double scale, double product) {
-  if (options.kernel == Kernel::linear) return scale * product;
-  return integer_power(scale * product + options.coef0, options.degree);
-}
-
-}  // namespace detail
 
 // Where the SVMs of several centers are written: center i owns the columns starts[i] …
 // starts[i+1]-1, one per class present (one in all for two-class data, none where its neighbors
@@ -63,15 +32,23 @@ struct TrainedSvms {
   Index n_centers, n_columns, k;
 };
 
+// Rows with classes, or with values.
 template <class T>
 struct Neighborhood {
   const Rows<T>& rows;
-  const Column* target;
+  const Column* target;  // classes
   const double* costs;
   Index n_classes;
   NeighborhoodOptions options;
+  const double* values = nullptr;  // rows × targets
+  Index n_targets = 0;
+  double epsilon = 0;
 
-  Index n_columns() const { return n_classes == 2 ? 1 : n_classes; }
+  bool has_values() const { return values != nullptr; }
+  Index n_columns() const {
+    if (has_values()) return n_targets;
+    return n_classes == 2 ? 1 : n_classes;
+  }
 };
 
 // Scores of the classes present in a neighborhood, written as scores of all classes: one column for
@@ -129,8 +106,6 @@ class NeighborhoodWorker {
       : data_(data),
         k_(k),
         svm_(k),
-        gram_(static_cast<std::size_t>((k + 1) * (k + 1))),
-        y_(k),
         costs_(k),
         rows_(k),
         slots_(k),
@@ -168,32 +143,8 @@ class NeighborhoodWorker {
     return data_.n_classes == 2 ? 1 : n_present();
   }
 
-  // 1/σ², or 0 where all neighbors lie on the query.
-  double scale(const T* distances) const {
-    if (data_.options.sigma > 0) return 1 / (data_.options.sigma * data_.options.sigma);
-    double sum = 0;
-    for (Index i = 0; i < k_; ++i) sum += double(distances[i]);
-    return sum > 0 ? double(k_) / sum : 0;
-  }
-
-  // Kernel values of the rows gathered, and of the query as the last one.
-  void fill_gram(const RowView<T>& query, double scale, detail::ProductMatrix<T>& products) {
-    products.fill(rows_.data(), n_, query);
-    for (Index i = 0; i <= n_; ++i) {
-      double* row = gram_.data() + i * (k_ + 1);
-      if (data_.options.kernel == Kernel::rbf) {
-        for (Index j = i; j <= n_; ++j)
-          row[j] = std::max(products(i, i) + products(j, j) - 2 * products(i, j), 0.0);
-        exp_of_negatives(row + i, n_ + 1 - i, 0.5 * scale);
-      } else {
-        for (Index j = i; j <= n_; ++j)
-          row[j] = detail::kernel_value(data_.options, scale, products(i, j));
-      }
-      for (Index j = i + 1; j <= n_; ++j) gram_[j * (k_ + 1) + i] = row[j];
-    }
-  }
-
-  const double* gram() const { return gram_.data(); }
+  const Column* rows() const { return rows_.data(); }
+  Index n() const { return n_; }
 
   // Scores of the query by its Gram matrix, whose rows are k + 1 apart.
   void score(const double* gram, T* out) {
@@ -246,9 +197,10 @@ class NeighborhoodWorker {
     const bool two = n_present() == 2;
     const Index larger = two && found_.present[1] > found_.present[0] ? 1 : 0;
     for (Index slot = two ? larger : 0; slot < (two ? larger + 1 : n_present()); ++slot) {
-      for (Index i = 0; i < n_; ++i) y_[i] = slots_[i] == slot ? 1 : -1;
-      const bool solved = svm_.solve(gram, k_ + 1, n_, y_.data(), costs_.data(), data_.options.tol,
-                                     data_.options.max_steps);
+      for (Index i = 0; i < n_; ++i)
+        slots_[i] == slot ? svm_.set(i, 1, 0, costs_[i]) : svm_.set(i, -1, -costs_[i], 0);
+      const bool solved =
+          svm_.solve(gram, k_ + 1, n_, data_.options.tol, data_.options.max_steps);
       n_unsolved_ += !solved;
       use(slot);
     }
@@ -263,7 +215,7 @@ class NeighborhoodWorker {
   const Neighborhood<T>& data_;
   Index k_, n_ = 0;  // neighbors, and those gathered
   SmallSvm svm_;
-  std::vector<double> gram_, y_, costs_;
+  std::vector<double> costs_;
   std::vector<Column> rows_, slots_, slot_of_class_;
   ClassScores found_;
   Index n_unsolved_ = 0;
@@ -284,14 +236,14 @@ Index neighborhood_scores(const Neighborhood<T>& data, const Rows<T>& queries, R
                           NeighborLists<T> lists, const std::uint8_t* in_question, T* out) {
   const Index k = lists.k;
   NeighborhoodWorker<T> worker(data, k);
-  detail::ProductMatrix<T> products(data.rows, k);
+  NeighborhoodGram<T> gram(data.rows, data.options, k);
   RowBuffer<T> buffer;
   for (Index row = range.begin; row < range.end; ++row, lists.rows += k, lists.distances += k) {
-    const double scale = worker.scale(lists.distances);
+    const double scale = scale_of(data.options, lists.distances, k);
     worker.gather(lists.rows, in_question);
     if (scale > 0 && worker.is_mixed()) {
-      worker.fill_gram(queries.fetch(row, buffer), scale, products);
-      worker.score(worker.gram(), out);
+      gram.fill(worker.rows(), worker.n(), queries.fetch(row, buffer), scale);
+      worker.score(gram.values(), out);
     } else {
       worker.follow_nearest(out);
     }
@@ -323,13 +275,13 @@ Index train_neighborhoods(const Neighborhood<T>& data, const Rows<T>& centers, R
                           const Column* neighbors, const TrainedSvms& models) {
   const Index k = models.k;
   NeighborhoodWorker<T> worker(data, k);
-  detail::ProductMatrix<T> products(data.rows, k);
+  NeighborhoodGram<T> gram(data.rows, data.options, k);
   RowBuffer<T> buffer;
   for (Index c = 0; c < range.size(); ++c) {
     if (models.starts[c] == models.starts[c + 1]) continue;
     worker.gather(neighbors + c * k, nullptr);
-    worker.fill_gram(centers.fetch(range.begin + c, buffer), models.scales[c], products);
-    worker.train(worker.gram(), c, models);
+    gram.fill(worker.rows(), worker.n(), centers.fetch(range.begin + c, buffer), models.scales[c]);
+    worker.train(gram.values(), c, models);
   }
   return worker.n_unsolved();
 }

@@ -1,5 +1,6 @@
 // A kernel SVM on a few rows, by sequential minimal optimization with second-order working sets
-// (Fan, Chen and Lin 2005); the objective, the tolerance and the bias are those of LIBSVM's C-SVC.
+// (Fan, Chen and Lin 2005); the objective, the tolerance and the bias are those of LIBSVM's C-SVC
+// and ε-SVR.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +12,11 @@
 
 namespace hyperlocal {
 
-// With β_i = y_i α_i:  max y·β − ½ βᵀKβ,  Σβ = 0,  β_i between 0 and y_i C_i. The gradient is
-// g = y − Kβ, and β is optimal when no g of a β that may grow exceeds one of a β that may shrink.
-// A step goes over the rows twice: once for its partner, once to move the gradient and find the
-// next candidates on the way.
+// max p·β − ½ βᵀKβ,  Σβ = 0,  lowest_i ≤ β_i ≤ highest_i. Of classes β_i = y_i α_i, p = y, and β_i is
+// between 0 and y_i C_i. Of values each row has two variables: p = y − ε, between 0 and C_i, and
+// p = y + ε, between −C_i and 0. The gradient is g = p − Kβ, and β is optimal when no g of a β that
+// may grow exceeds one of a β that may shrink. A step goes over the rows twice: once for its
+// partner, once to move the gradient and find the next candidates on the way.
 class SmallSvm {
  public:
   explicit SmallSvm(Index n)
@@ -27,15 +29,18 @@ class SmallSvm {
         diagonal_(n),
         gains_(n) {}
 
-  // `gram` is n × n with rows `stride` apart, `y` holds ±1. Returns whether it converged.
-  bool solve(const double* gram, Index stride, Index n, const double* y, const double* costs,
-             double tol, Index max_steps) {
+  // Sets p and the bounds of one variable, before `solve`.
+  void set(Index i, double pull, double lowest, double highest) {
+    gradient_[i] = pull;
+    lowest_[i] = lowest;
+    highest_[i] = highest;
+  }
+
+  // `gram` is n × n with rows `stride` apart. Returns whether it converged.
+  bool solve(const double* gram, Index stride, Index n, double tol, Index max_steps) {
     assert(n <= static_cast<Index>(beta_.size()) && n <= stride);
     for (Index i = 0; i < n; ++i) {
       beta_[i] = 0;
-      gradient_[i] = y[i];
-      lowest_[i] = y[i] < 0 ? -costs[i] : 0;
-      highest_[i] = y[i] < 0 ? 0 : costs[i];
       diagonal_[i] = gram[i * stride + i];
       note_room(i);
     }

@@ -48,6 +48,8 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     },
     "NeighborhoodSVC": {"n_neighbors": 9},
     "NeighborhoodSVC-cached": {"n_neighbors": 9, "cache_neighborhoods": True},
+    "NeighborhoodSVR": {"n_neighbors": 9},
+    "NeighborhoodSVR-cached": {"n_neighbors": 9, "cache_neighborhoods": True},
     "LocalCodingSVC": FEW,
     "LandmarkSVC": {"n_anchors": 3},
     "ClusteredSVC": {"n_anchors": 3},

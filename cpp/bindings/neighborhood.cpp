@@ -8,6 +8,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
 #include "cached_svms.hpp"
+#include "neighborhood_values.hpp"
 
 namespace hyperlocal::bindings {
 
@@ -31,6 +32,12 @@ void require_neighbors(const Neighborhood<T>& data, const Matrix<const Column>& 
 template <class T>
 void require_columns(const Neighborhood<T>& data, const Matrix<const Column>& neighbors,
                      const TrainedSvms& models) {
+  if (data.has_values()) {
+    for (Index c = 0; c < models.n_centers; ++c)
+      require(models.starts[c + 1] - models.starts[c] == data.n_targets,
+              "starts: a center has as many columns as there are targets");
+    return;
+  }
   NeighborhoodWorker<T> worker(data, models.k);
   for (Index c = 0; c < models.n_centers; ++c) {
     const Index n_columns = models.starts[c + 1] - models.starts[c];
@@ -52,6 +59,20 @@ void bind_makers(nb::module_& m) {
               require_indices("target", target, n_classes);
               for (Index i = 0; i < size(costs); ++i) require_positive("costs", costs.data()[i]);
               return Neighborhood<T>{rows, target.data(), costs.data(), n_classes, options};
+            });
+  def_maker(m, "valued_neighborhood",
+            args("rows"_a, "values"_array, "costs"_array, "epsilon"_a, "options"_a),
+            [](const Rows<T>& rows, Matrix<const double> values, Vector<const double> costs,
+               double epsilon, const NeighborhoodOptions& options) {
+              require_options(options);
+              const Index n_targets = size(values, 1);
+              require_size("columns of values", n_targets);
+              require_shape("values", values, rows.n_rows(), n_targets);
+              require_shape("costs", costs, rows.n_rows());
+              require(epsilon >= 0, "epsilon must not be negative");
+              for (Index i = 0; i < size(costs); ++i) require_positive("costs", costs.data()[i]);
+              return Neighborhood<T>{rows,    nullptr,       costs.data(), n_targets,
+                                     options, values.data(), n_targets,    epsilon};
             });
   def_maker(m, "support_vectors", args("starts"_array, "rows"_array, "beta"_array),
             [](Vector<const Index> starts, Vector<const Column> rows, Vector<const T> beta) {
@@ -105,9 +126,11 @@ void bind_neighborhood(nb::module_& m) {
         require_shape("out", out, n, data.n_columns());
         if (in_question) require_shape("in_question", *in_question, n, data.n_classes);
         const auto* flags = in_question ? in_question->data() : nullptr;
+        const NeighborLists<T> lists{k, neighbors.data(), distances.data()};
         nb::gil_scoped_release release;
-        return neighborhood_scores(data, queries, range, {k, neighbors.data(), distances.data()},
-                                   flags, out.data());
+        if (data.has_values())
+          return neighborhood_values(data, queries, range, lists, out.data());
+        return neighborhood_scores(data, queries, range, lists, flags, out.data());
       });
   def(neighborhood_class, "gram_scores", args("neighbors"_array, "grams"_array, "out"_array),
       [](const Neighborhood<T>& data, Matrix<const Column> neighbors, Array<const double, 3> grams,
@@ -117,6 +140,8 @@ void bind_neighborhood(nb::module_& m) {
         require_shape("grams", grams, n, k + 1, k + 1);
         require_shape("out", out, n, data.n_columns());
         nb::gil_scoped_release release;
+        if (data.has_values())
+          return gram_values(data, n, neighbors.data(), grams.data(), k, out.data());
         return gram_scores(data, n, neighbors.data(), grams.data(), k, out.data());
       });
   def(neighborhood_class, "train",
@@ -130,6 +155,8 @@ void bind_neighborhood(nb::module_& m) {
         require(models.k == size(neighbors, 1), "models must have one beta per neighbor");
         require_columns(data, neighbors, models);
         nb::gil_scoped_release release;
+        if (data.has_values())
+          return train_values(data, centers, range, neighbors.data(), models);
         return train_neighborhoods(data, centers, range, neighbors.data(), models);
       });
   kernel_class<SupportVectors, T>(m, "SupportVectors");

@@ -13,6 +13,7 @@ from .estimators.locally_linear_cv import LocallyLinearSVCCV
 from .estimators.locally_linear_svr import LocallyLinearSVR
 from .estimators.locally_linear_svr_cv import LocallyLinearSVRCV
 from .estimators.neighborhood import NeighborhoodSVC
+from .estimators.neighborhood_svr import NeighborhoodSVR
 from .estimators.second_look import SecondLookSVC
 from .estimators.supervised_anchors import SupervisedAnchorSVC
 from .model import explain
@@ -25,6 +26,7 @@ __all__ = [
     "LocallyLinearSVR",
     "LocallyLinearSVRCV",
     "NeighborhoodSVC",
+    "NeighborhoodSVR",
     "SecondLookSVC",
     "SupervisedAnchorSVC",
     "explain",

@@ -5,7 +5,7 @@ import pytest
 
 from estimators.data import make_data
 from hyperlocal import NeighborhoodSVC
-from hyperlocal.estimators.neighborhood_models import scores_in_blocks
+from hyperlocal.estimators.neighborhood_base import scores_in_blocks
 from hyperlocal.neighbors.exact import nearest_of_lists
 from hyperlocal.runtime.threads import Workers
 from reference import neighborhood as reference

@@ -4,7 +4,7 @@ import numpy as np
 
 from estimators.data import make_data
 from hyperlocal import NeighborhoodSVC
-from hyperlocal.estimators.neighborhood_sizes import leave_one_out_accuracy
+from hyperlocal.estimators.neighborhood_sizes import leave_one_out_merits
 from hyperlocal.runtime.threads import Workers
 
 
@@ -19,7 +19,7 @@ def test_a_sample_of_rows_chooses_for_large_data():
         return False
 
     rng = np.random.default_rng(0)
-    accuracy = leave_one_out_accuracy(model, [5, 20], rng, Workers(1), monitor, most_rows=30)
+    accuracy = leave_one_out_merits(model, [5, 20], rng, Workers(1), monitor, most_rows=30)
     assert calls == [(1, 5), (2, 20)]
     assert list(accuracy) == [5, 20]
     assert all((30 * share) % 1 < 1e-9 for share in accuracy.values())

@@ -9,6 +9,7 @@ from hyperlocal import (
     LocallyLinearSVR,
     LocallyLinearSVRCV,
     NeighborhoodSVC,
+    NeighborhoodSVR,
     SecondLookSVC,
     SupervisedAnchorSVC,
 )  # fmt: skip
@@ -51,6 +52,8 @@ OPTIONS = [
     NeighborhoodSVC([3, 6], kernel="linear", gamma=1.0),
     NeighborhoodSVC(cache_neighborhoods=True),
     NeighborhoodSVC(kernel="poly"),
+    NeighborhoodSVR([3, 6], kernel="linear", gamma=1.0),
+    NeighborhoodSVR(cache_neighborhoods=True),
     AdaptiveNeighborhoodSVC(metric="dann"),
     SecondLookSVC(second_look=AdaptiveNeighborhoodSVC(metric="dann"), low_margin=1.0),
     LocallyLinearSVRCV(n_anchors=(2, 8), Cs=(0.3, 3.0)),

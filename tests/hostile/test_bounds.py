@@ -36,6 +36,7 @@ CASES = [
     ("KernelPegasosSVC", {"C": 1.0}),
     ("AdaptiveNeighborhoodSVC", {}),
     ("NeighborhoodSVC", {}),
+    ("NeighborhoodSVR", {}),
     ("MEGM", {}),
     ("LocallyLinearSVCCV", {}),
     ("LocallyLinearSVRCV", {"loss": "epsilon_insensitive"}),  # squares are solved by systems
@@ -48,6 +49,7 @@ NOT_COUNTED = (
     "KernelPegasosSVC",
     "AdaptiveNeighborhoodSVC",
     "NeighborhoodSVC",
+    "NeighborhoodSVR",
     "MEGM",
 )
 

@@ -8,6 +8,7 @@ from reference.core_objects import (
     CENTERS,
     OPTIONS,
     POINTS,
+    VALUED_CENTERS,
     C,
     D,
     K,
@@ -26,6 +27,7 @@ from reference.core_objects import (
     lifted,
     longs,
     make_neighborhood,
+    make_valued,
     nearest,
     neighborhood,
     parts_memory,
@@ -40,9 +42,11 @@ from reference.core_objects import (
     shared_codes,
     some_cached_svms,
     train,
+    train_valued,
     tree,
     tree_averages,
     tree_contributions,
+    valued,
     zeros,
 )
 
@@ -201,6 +205,21 @@ CALLS = {
     "neighborhood train": Call(
         lambda: train, centers=lambda: _core.rows(zeros(2, D)), begin=0, end=2, **CENTERS
     ),
+    "valued": Call(
+        lambda: make_valued, rows=rows, values=zeros(N, 2), costs=np.ones(N), epsilon=0.1,
+        kernel=lambda: _core.Kernel.rbf, **OPTIONS,
+    ),
+    "valued scores": Call(
+        lambda: valued().scores, queries=rows, begin=1, end=3, neighbors=ints(2, 4) + 1,
+        distances=np.ones((2, 4)), in_question=None, out=zeros(2, 2),
+    ),
+    "valued gram scores": Call(
+        lambda: valued().gram_scores, neighbors=ints(2, 4), grams=zeros(2, 5, 5), out=zeros(2, 2),
+    ),
+    "valued train": Call(
+        lambda: train_valued, centers=lambda: _core.rows(zeros(2, D)), begin=0, end=2,
+        **VALUED_CENTERS,
+    ),
     "cached svms": Call(lambda: cached_svms, neighborhood=neighborhood, **CACHED),
     "cached svms scores": Call(
         lambda: some_cached_svms().scores, queries=rows, begin=1, end=4,
@@ -324,6 +343,10 @@ MADE = {
     "neighborhood scores": int,
     "gram scores": int,
     "neighborhood train": int,
+    "valued": _core.NeighborhoodFloat64,
+    "valued scores": int,
+    "valued gram scores": int,
+    "valued train": int,
     "cached svms": _core.CachedSvmsFloat64,
     "cells": _core.CellsFloat64,
     "tree epoch": tuple,

@@ -167,6 +167,23 @@ def neighborhood():
     return make_neighborhood(rows(), np.arange(N, dtype=np.int32) % C, np.ones(N), C, **options)
 
 
+def make_valued(rows, values, costs, epsilon, **options):
+    options = _core.NeighborhoodOptions(**options)
+    return _core.valued_neighborhood(rows, values, costs, epsilon, options)
+
+
+def valued():
+    """Neighborhoods of rows with two targets."""
+    options = OPTIONS | {"kernel": _core.Kernel.rbf, "sigma": 0.0}
+    return make_valued(rows(), np.arange(2.0 * N).reshape(N, 2), np.ones(N), 0.1, **options)
+
+
+def train_valued(centers, begin, end, neighbors, **arrays):
+    """Trained models of centers, of values."""
+    models = _core.trained_svms(**arrays)
+    return valued().train(centers, begin, end, neighbors, models)
+
+
 def train(centers, begin, end, neighbors, **arrays):
     """Trained models of centers."""
     models = _core.trained_svms(**arrays)
@@ -185,6 +202,12 @@ CENTERS = {  # of three classes, and of one
     "classes": np.arange(3, dtype=np.int32),
     "beta": zeros(3, 3),
     "bias": zeros(3),
+}
+VALUED_CENTERS = CENTERS | {  # of two targets
+    "starts": np.array([0, 2, 4]),
+    "classes": np.arange(4, dtype=np.int32),
+    "beta": zeros(4, 3),
+    "bias": zeros(4),
 }
 CACHED = {key: CENTERS[key] for key in ("scales", "starts", "classes", "bias")} | {
     "nearest": np.array([0, 3], np.int32),

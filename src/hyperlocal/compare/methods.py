@@ -36,6 +36,7 @@ from ..estimators.locally_linear_cv import LocallyLinearSVCCV
 from ..estimators.locally_linear_svr import LocallyLinearSVR
 from ..estimators.locally_linear_svr_cv import LocallyLinearSVRCV
 from ..estimators.neighborhood import NeighborhoodSVC
+from ..estimators.neighborhood_svr import NeighborhoodSVR
 from ..estimators.pegasos import PegasosSVC
 from ..estimators.pegasos_regressor import PegasosRegressor
 from ..estimators.profile import ProfileSVC
@@ -315,6 +316,7 @@ DEFAULT_REGRESSORS = (
     _ours("locally-linear", "locally linear (default)", LocallyLinearSVR, **DENSE),
     _ours("locally-linear-cv", "locally linear (tuned)", LocallyLinearSVRCV, **SLOW, **DENSE),
     _ours("supervised-anchors", "supervised anchors", SupervisedAnchorSVR, **SOMEWHAT_SLOW),
+    _ours("neighborhood", "SVR per query", NeighborhoodSVR, **SLOW, **SAME),
     _scikit_learn("mean", "mean", DummyRegressor, [], **SAME),
     _scikit_learn("ridge", "ridge regression", Ridge, [], **SAME),
     _scikit_learn("linear-svr", "linear SVR", _linear_svr, SEED, **SAME),

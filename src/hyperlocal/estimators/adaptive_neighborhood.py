@@ -12,7 +12,7 @@ from ..data.arguments import check_choice
 from ..data.labelled import LabelledRows, merge_equal_rows
 from ..maps.transformer import transformed
 from ..neighbors.megm import MEGM
-from .neighborhood_base import NeighborhoodClassifier
+from .neighborhood_classifier import NeighborhoodClassifier
 from .neighborhood_models import DannSvms, QuerySvms
 
 METRICS = ("megm", "dann")
@@ -42,22 +42,22 @@ class AdaptiveNeighborhoodSVC(NeighborhoodClassifier):
     algorithm : {"exact", "tree", "approximate"}, default="exact"
     cache_neighborhoods : bool, default=False
         Train the SVMs of covering centers once, at ``fit`` (not with "dann").
-    low_margin : float, default=1.0
-        With ``cache_neighborhoods=True``: the margin below which a second center is evaluated.
     C : float, default=10.0
         Larger than that of other estimators, because it is the LSVM paper's.
     tol : float, default=1e-3
         Tolerance of the optimality conditions of a local SVM, as in LIBSVM.
     max_iter : int, default=100000
         The most steps of one local SVM; many, because a step changes two dual variables only.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of classes; they multiply the weights of the class's rows.
     n_jobs : int or None, default=None
         Threads; the result does not depend on it.
     random_state : int, RandomState instance or None, default=None
         Seeds MEGM too.
     verbose : int, default=0
         1 writes progress of the choice of ``n_neighbors`` and of scoring to stderr.
+    low_margin : float, default=1.0
+        With ``cache_neighborhoods=True``: the margin below which a second center is evaluated.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes; they multiply the weights of the class's rows.
     metric : {"megm", "dann"} or transformer, default="megm"
         What learns the metric: :class:`MEGM`; any transformer with ``fit(X, y)`` and ``transform``,
         such as ``NeighborhoodComponentsAnalysis`` or a pipeline; or "dann", a metric of each

@@ -13,7 +13,7 @@ from ..model.explanation import LocalRows
 from ..model.foreign import foreign_model, is_known
 from ..model.through import input_paths, is_explained
 from ..runtime.threads import Workers
-from .neighborhood_base import NeighborhoodClassifier
+from .neighborhood_classifier import NeighborhoodClassifier
 
 
 def look_paths(

@@ -15,7 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 from ..data.labelled import LabelledRows
 from ..data.rows import take_rows
 from ..model.multiclass import as_columns, candidate_classes, predicted_codes
-from .neighborhood_base import NeighborhoodClassifier
+from .neighborhood_classifier import NeighborhoodClassifier
 
 # What low_margin="auto" chooses from besides 0.
 LOW_MARGINS = (0.5, 1.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .neighborhood_base import NeighborhoodClassifier
+from .neighborhood_classifier import NeighborhoodClassifier
 
 
 @dataclass(eq=False, repr=False)
@@ -50,10 +50,6 @@ class NeighborhoodSVC(NeighborhoodClassifier):
     cache_neighborhoods : bool, default=False
         Train the SVMs of centers that cover the training rows once, at ``fit``, and score a query
         by those of the nearest center (FaLK-SVM). Prediction is faster, ``fit`` slower.
-    low_margin : float, default=1.0
-        With ``cache_neighborhoods=True``: a query whose best score is less than this above the
-        second best (for two classes: whose score is less than half of this from zero) is scored by
-        the second nearest center too; if that predicts another class, it gets an SVM of its own.
     C : float, default=10.0
         The largest dual variable of a row of weight one. The default is larger than that
         of other estimators, because it is the LSVM paper's.
@@ -62,14 +58,18 @@ class NeighborhoodSVC(NeighborhoodClassifier):
     max_iter : int, default=100000
         The most steps of one local SVM. The default is larger than where epochs are counted,
         because a step changes two dual variables only.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of classes; they multiply the weights of the class's rows.
     n_jobs : int or None, default=None
         Threads over queries. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
         Seeds the approximate index and the choice of rows by which one of several sizes is chosen.
     verbose : int, default=0
         1 writes progress of the choice of ``n_neighbors`` and of scoring to stderr.
+    low_margin : float, default=1.0
+        With ``cache_neighborhoods=True``: a query whose best score is less than this above the
+        second best (for two classes: whose score is less than half of this from zero) is scored by
+        the second nearest center too; if that predicts another class, it gets an SVM of its own.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes; they multiply the weights of the class's rows.
 
     Attributes
     ----------

@@ -1,48 +1,49 @@
-"""What NeighborhoodSVC and AdaptiveNeighborhoodSVC share: from rows to the scores of queries."""
+"""What all neighborhood estimators share: from rows to the scores of queries."""
 
 from __future__ import annotations
 
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.utils.metaestimators import available_if
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.arguments import check_choice, check_flag, check_number, make_generator
-from ..data.checks import check_batch, check_rows, warn_about_scales
-from ..data.labelled import LabelledRows, join_rows, merge_equal_rows
+from ..data.checks import check_rows, warn_about_scales
+from ..data.labelled import LabelledRows, merge_equal_rows
 from ..data.rows import stored_as
 from ..kernels import GAMMAS, check_kernel
-from ..model.multiclass import as_decisions
 from ..neighbors.search import ALGORITHMS, make_search
-from ..runtime.progress import EpochMonitor, ProgressLines
+from ..runtime.progress import EpochMonitor, Monitor, ProgressLines
 from ..runtime.stamp import stamped
-from ..runtime.threads import Workers
+from ..runtime.threads import Workers, row_blocks
 from ..solvers.small_svms import KERNELS, SvmOptions
-from .base import LabelledFitting, LocalClassifier, check_common
+from .base import check_common
 from .explained import ExplainMixin
-from .neighborhood_explained import NeighborhoodModel
-from .neighborhood_models import CachedSvms, QuerySvms, scores_in_blocks, warn_if_unsolved
+from .neighborhood_models import CachedSvms, Fitted, QuerySvms, Scored
 from .neighborhood_sizes import (
     best_size,
     check_sizes,
-    leave_one_out_accuracy,
+    leave_one_out_merits,
     sizes_for,
-    trains_at_queries,
-    trains_nothing_at_fit,
 )
+
+QUERIES_PER_BLOCK = 2048
 
 
 @stamped
 @dataclass(eq=False, repr=False)
-class NeighborhoodClassifier(LabelledFitting, LocalClassifier, BaseEstimator, ExplainMixin):
-    """Base of the classifiers that train SVMs on neighborhoods.
+class NeighborhoodEstimator(BaseEstimator, ExplainMixin):
+    """Base of the estimators that train SVMs on neighborhoods.
 
-    A subclass may map rows into another space (``_fit_metric``, ``_mapped``) and choose how a query
-    is scored there (``_strategy``).
+    A subclass says how a query is scored (``_svms``, ``_cached``), and may map rows into another
+    space first (``_fit_metric``, ``_mapped``).
     """
 
     n_neighbors: Any = "auto"
@@ -53,11 +54,9 @@ class NeighborhoodClassifier(LabelledFitting, LocalClassifier, BaseEstimator, Ex
     coef0: float = 1.0
     algorithm: str = "exact"
     cache_neighborhoods: bool = False
-    low_margin: float = 1.0
     C: float = 10.0
     tol: float = 1e-3
     max_iter: int = 100_000
-    class_weight: Any = None
     n_jobs: int | None = None
     random_state: Any = None
     verbose: int = 0
@@ -67,76 +66,6 @@ class NeighborhoodClassifier(LabelledFitting, LocalClassifier, BaseEstimator, Ex
         if hasattr(self, "model_"):
             del self.model_  # an interrupted fit must not leave the last model with other rows
         self._start(data)
-
-    @available_if(trains_nothing_at_fit)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
-        """Add rows to the training rows. Nothing is trained before queries are scored.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            Labels.
-        classes : array-like, default=None
-            All labels there will be; needed at the first call, unless ``fit`` was called before.
-        sample_weight : array-like of shape (n_rows,), default=None
-            Weights of the rows; one by default.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        self._check_arguments()
-        is_first = not hasattr(self, "model_")
-        data = check_batch(self, X, y, classes, sample_weight)
-        if is_first:
-            self._start(data)
-            return self
-        data = replace(data, X=stored_as(data.X, *self._storage))
-        joined = join_rows(self.model_.rows, self._mapped_data(data))
-        with Workers(self.n_jobs) as workers:
-            rng = make_generator(self.random_state)
-            self._settle(merge_equal_rows(joined, keep_order=True), rng, workers)
-        return self
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Score rows.
-
-        A class that is absent from a row's neighborhood scores −1, or one less than the lowest of
-        the classes present if that is lower; where all neighbors are of one class, it scores 1.
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
-            A score per class; the largest one's is predicted. With two classes, that of the second.
-        """
-        return as_decisions(self._row_scores(X))
-
-    @available_if(trains_at_queries)
-    def decision_between(self, X: Any, candidates: Any) -> np.ndarray:
-        """Score rows by SVMs between the candidate classes of each row.
-
-        Where two or more of a row's candidates are among its neighbors, the SVMs are trained on the
-        neighbors of these classes alone, and the other classes count as absent. (A kernel that is a
-        function, and ``metric="dann"``, use all neighbors.)
-
-        Parameters
-        ----------
-        X : {array-like, CSR} of shape (n_rows, n_features)
-        candidates : array-like of bool, shape (n_rows, n_classes)
-            Which classes each row may belong to.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
-            The scores, where a class that is no candidate counts as absent.
-        """
-        return as_decisions(self._row_scores(X, np.ascontiguousarray(candidates, dtype=bool)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -152,9 +81,13 @@ class NeighborhoodClassifier(LabelledFitting, LocalClassifier, BaseEstimator, Ex
         """Rows in that space."""
         return X
 
-    def _strategy(self) -> type[QuerySvms]:
-        """How a query is scored there."""
-        return QuerySvms
+    @abstractmethod
+    def _svms(self, *parts: Any) -> QuerySvms:
+        """How queries are scored there, from rows, C, options, a search and a size."""
+
+    @abstractmethod
+    def _cached(self, svms: QuerySvms, workers: Workers) -> tuple[CachedSvms, int]:
+        """Models of centers instead, and how many did not converge."""
 
     def _check_arguments(self) -> None:
         check_sizes(self.n_neighbors)
@@ -164,7 +97,6 @@ class NeighborhoodClassifier(LabelledFitting, LocalClassifier, BaseEstimator, Ex
         )  # fmt: skip
         check_choice("algorithm", self.algorithm, ALGORITHMS)
         check_flag("cache_neighborhoods", self.cache_neighborhoods)
-        check_number("low_margin", self.low_margin, inclusive=True)
         check_number("C", self.C)
         check_number("tol", self.tol)
         check_number("max_iter", self.max_iter, integer=True, above=1, inclusive=True)
@@ -190,43 +122,28 @@ class NeighborhoodClassifier(LabelledFitting, LocalClassifier, BaseEstimator, Ex
         """Fit the model to rows in the space of neighbors."""
         seed = int(rng.integers(np.iinfo(np.int32).max))
         search = make_search(self.algorithm, data.X, seed, workers)
-        sizes, accuracy = sizes_for(self.n_neighbors, data.X.shape[0]), None
-        svms = self._strategy()(data, float(self.C), SvmOptions.of(self, data.X), search, sizes[-1])
+        sizes, merits = sizes_for(self.n_neighbors, data.X.shape[0]), None
+        svms = self._svms(data, float(self.C), SvmOptions.of(self, data.X), search, sizes[-1])
         if len(sizes) > 1:
             with EpochMonitor(self, len(sizes), self.verbose, task="size") as monitor:
-                accuracy = leave_one_out_accuracy(svms, sizes, rng, workers, monitor)
-            svms = replace(svms, n_neighbors=best_size(accuracy))
-        model: QuerySvms | CachedSvms = svms
+                merits = leave_one_out_merits(svms, sizes, rng, workers, monitor)
+            svms = replace(svms, n_neighbors=best_size(merits))
+        model: Fitted = svms
         if self.cache_neighborhoods:
-            model, n_unsolved = CachedSvms.train(svms, float(self.low_margin), workers)
+            model, n_unsolved = self._cached(svms, workers)
             warn_if_unsolved(n_unsolved, svms.options)
-        self.n_neighbors_, self.leave_one_out_accuracy_ = svms.n_neighbors, accuracy
+        self.n_neighbors_ = svms.n_neighbors
+        self._keep(data, model, merits)
+
+    def _keep(self, data: LabelledRows, model: Fitted, merits: dict[int, float] | None) -> None:
+        """Set the fitted attributes."""
         self.centers_ = model.centers if isinstance(model, CachedSvms) else None
-        self.classes_, self.n_iter_, self.model_ = data.classes, 1, model
+        self.n_iter_, self.model_ = 1, model
 
     def _mapped_data(self, data: LabelledRows) -> LabelledRows:
         return replace(data, X=self._mapped(data.X), origin=None)
 
     # ---- prediction ----------------------------------------------------------------------------
-
-    def explained_model(self, candidates: np.ndarray | None = None) -> NeighborhoodModel:
-        """The model as explanations see it, possibly between candidate classes of each row.
-
-        Parameters
-        ----------
-        candidates : ndarray of shape (n_rows, n_classes), default=None
-            Which classes each row may belong to; all by default.
-
-        Returns
-        -------
-        NeighborhoodModel
-            What :func:`explain` takes.
-        """
-        metric = getattr(self, "metric_", None)
-        return NeighborhoodModel(self.model_, metric, self.n_features_in_, candidates)
-
-    def _explained_model(self) -> NeighborhoodModel:
-        return self.explained_model()
 
     def _checked_rows(self, X: Any) -> Any:
         check_is_fitted(self, "model_")
@@ -245,3 +162,26 @@ class NeighborhoodClassifier(LabelledFitting, LocalClassifier, BaseEstimator, Ex
             scores, n_unsolved = scores_in_blocks(score, X.shape[0], lines)
         warn_if_unsolved(n_unsolved, self.model_.options)
         return scores
+
+
+def scores_in_blocks(
+    score: Callable[[slice], Scored], n_queries: int, monitor: Monitor, *,
+    queries_per_block: int = QUERIES_PER_BLOCK,
+) -> Scored:  # fmt: skip
+    """Scores of all queries from blocks, so in bounded memory; reports how many are scored."""
+    scored = []
+    for begin, end in row_blocks(n_queries, queries_per_block):
+        scored.append(score(slice(begin, end)))
+        monitor(end)
+    return np.concatenate([one for one, _ in scored]), sum(unsolved for _, unsolved in scored)
+
+
+def warn_if_unsolved(n_unsolved: int, options: SvmOptions) -> None:
+    """Warn of SVMs that did not converge."""
+    if n_unsolved:
+        warnings.warn(
+            f"{n_unsolved} local SVMs were stopped after max_iter={options.max_iter} steps before "
+            "they converged; raise max_iter or tol, lower C, or scale the rows.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

@@ -79,7 +79,7 @@ class NeighborhoodModel:
     svms: QuerySvms | CachedSvms
     metric: Any
     n_features_in: int
-    candidates: np.ndarray | None = None
+    candidates: np.ndarray | None
 
     @property
     def feature_map(self) -> FeatureMap:

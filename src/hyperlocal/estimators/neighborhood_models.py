@@ -7,14 +7,11 @@ the training rows.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.exceptions import ConvergenceWarning
 
 from ..data.labelled import LabelledRows
 from ..data.rows import take_rows
@@ -24,11 +21,9 @@ from ..neighbors.cells import CellSearch
 from ..neighbors.covering import ROWS_PER_CENTER, cover_rows
 from ..neighbors.dann import dann_rows
 from ..neighbors.exact import ExactSearch, nearest_of_lists
-from ..runtime.progress import Monitor
-from ..runtime.threads import Workers, row_blocks
+from ..runtime.threads import Workers
 from ..solvers.small_svms import LocalSvms, NeighborhoodSolver, SvmOptions, kernel_matrices
 
-QUERIES_PER_BLOCK = 2048
 # DANN computes a metric from this many times the rows of a neighborhood, and at least so many.
 POOL_FACTOR = 5
 SMALLEST_POOL = 50
@@ -86,6 +81,11 @@ class QuerySvms:
     ) -> Scored:
         """Scores by SVMs on the ``k`` nearest of the rows found."""
         return self.solver().scores(queries, found.first(k), workers, candidates)
+
+    def merit(self, scores: np.ndarray, own: np.ndarray) -> float:
+        """How good scores of some of the rows are: the share of right classes."""
+        is_right = predicted_codes(scores) == self.rows.target[own]
+        return float(np.average(is_right, weights=self.rows.sample_weight[own]))
 
     def solver(self) -> NeighborhoodSolver:
         """The solver of small SVMs over the rows."""
@@ -174,11 +174,13 @@ class CachedSvms:
     low_margin: float
 
     @classmethod
-    def train(cls, svms: QuerySvms, low_margin: float, workers: Workers) -> tuple[CachedSvms, int]:
+    def train(
+        cls, svms: QuerySvms, workers: Workers, *, low_margin: float = 0.0
+    ) -> tuple[CachedSvms, int]:
         """Train the models of centers; returns them and how many SVMs did not converge."""
         X = svms.rows.X
         k = min(ROWS_PER_CENTER * svms.n_neighbors, X.shape[0])
-        centers, found = cover_rows(X, svms.rows.target, svms.search, k, workers)
+        centers, found = cover_rows(X, svms.rows.strata, svms.search, k, workers)
         points = take_rows(X, centers)
         models, n_unsolved = svms.solver().train(points, found, workers)
         search = (ExactSearch if sp.issparse(points) else CellSearch)(points, workers)
@@ -227,24 +229,5 @@ class CachedSvms:
         return nearest_of_lists(self.rows.X, queries, lists, self.svms.n_neighbors, workers)
 
 
-def scores_in_blocks(
-    score: Callable[[slice], Scored], n_queries: int, monitor: Monitor, *,
-    queries_per_block: int = QUERIES_PER_BLOCK,
-) -> Scored:  # fmt: skip
-    """Scores of all queries from blocks, so in bounded memory; reports how many are scored."""
-    scored = []
-    for begin, end in row_blocks(n_queries, queries_per_block):
-        scored.append(score(slice(begin, end)))
-        monitor(end)
-    return np.concatenate([one for one, _ in scored]), sum(unsolved for _, unsolved in scored)
-
-
-def warn_if_unsolved(n_unsolved: int, options: SvmOptions) -> None:
-    """Warn of SVMs that did not converge."""
-    if n_unsolved:
-        warnings.warn(
-            f"{n_unsolved} local SVMs were stopped after max_iter={options.max_iter} steps before "
-            "they converged; raise max_iter or tol, lower C, or scale the rows.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+#: What is fitted: SVMs of queries' own, or of centers.
+Fitted = QuerySvms | CachedSvms

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..data.arguments import check_choice, check_number
 from ..data.rows import take_rows
-from ..model.multiclass import predicted_codes
 from ..runtime.progress import Monitor
 from ..runtime.threads import Workers
 from .neighborhood_models import CachedSvms, QuerySvms
@@ -73,7 +72,7 @@ def _listed(n_neighbors: Any) -> list[Any]:
     return [n_neighbors] if np.ndim(n_neighbors) == 0 else list(n_neighbors)
 
 
-def leave_one_out_accuracy(
+def leave_one_out_merits(
     svms: QuerySvms,
     sizes: list[int],
     rng: np.random.Generator,
@@ -82,26 +81,25 @@ def leave_one_out_accuracy(
     *,
     most_rows: int = ROWS_TO_CHOOSE_BY,
 ) -> dict[int, float]:
-    """Accuracy on training rows, each left out in turn, with neighborhoods of each size.
+    """Accuracy on training rows, or R², each left out in turn, with neighborhoods of each size.
 
     Of large data, at most ``most_rows`` rows, drawn at random, are left out.
     """
-    X, target, weights = svms.rows.X, svms.rows.target, svms.rows.sample_weight
+    X = svms.rows.X
     own = np.arange(X.shape[0])
     if len(own) > most_rows:
         own = np.sort(rng.choice(len(own), most_rows, replace=False))
-    queries, accuracy = take_rows(X, own), {}
+    queries, merits = take_rows(X, own), {}
     found = svms.find(queries, sizes[-1], workers, own)
     for number, size in enumerate(sizes, start=1):
         scores, _ = svms.scores_by(queries, found, size, workers)
-        is_right = predicted_codes(scores) == target[own]
-        accuracy[size] = float(np.average(is_right, weights=weights[own]))
-        monitor(number, n_neighbors=size, accuracy=accuracy[size])
-    return accuracy
+        merits[size] = svms.merit(scores, own)
+        monitor(number, n_neighbors=size, merit=merits[size])
+    return merits
 
 
-def best_size(accuracy: dict[int, float]) -> int:
-    """The size of the highest accuracy, the smallest of equals.
+def best_size(merits: dict[int, float]) -> int:
+    """The size of the highest accuracy or R², the smallest of equals.
 
     Examples
     --------
@@ -109,7 +107,7 @@ def best_size(accuracy: dict[int, float]) -> int:
     >>> best_size({3: 0.8, 10: 0.9, 30: 0.9})
     10
     """
-    return max(accuracy, key=lambda size: (accuracy[size], -size))
+    return max(merits, key=lambda size: (merits[size], -size))
 
 
 def trains_nothing_at_fit(estimator: Any) -> bool:

@@ -15,9 +15,11 @@ from ..data.rows import take_rows
 from ..kernel_paths import path_averages
 from ..kernels import Kernel
 from ..model.contributions import as_dense
+from ..model.target_scale import TargetScale
 from ..neighbors.base import Neighbors
 from ..runtime.threads import Workers
 from ..solvers.small_svms import LocalSvms, NeighborhoodSolver
+from ..solvers.small_svrs import ValueSolver
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,11 @@ class QueryModel:
     coef: np.ndarray
     intercept: np.ndarray
     near: np.ndarray
+
+    def given(self, units: TargetScale) -> QueryModel:
+        """The model of scaled values in the units of ``y``."""
+        coef, intercept = self.coef * units.scale, units.given(self.intercept[None])[0]
+        return replace(self, coef=coef, intercept=intercept)
 
     def scores(self, X: np.ndarray) -> np.ndarray:
         """Scores of rows, ``(n_rows, n_columns)``."""
@@ -140,12 +147,14 @@ def _written(
     n_own = columns.stop - columns.start
     beta = models.beta[begin : begin + n_own * width].reshape(n_own, width)
     classes = models.classes[columns]
-    if n_columns == 1:
+    if n_columns == 1 and not isinstance(solver, ValueSolver):
         sign = 1.0 if classes[0] == 1 else -1.0
         return QueryModel(kernel, origin, support, sign * beta.T, sign * models.bias[columns], near)
     coef, intercept = np.zeros((width, n_columns)), np.zeros(n_columns)
     coef[:, classes], intercept[classes] = beta.T, models.bias[columns]
     model = QueryModel(kernel, origin, support, coef.astype(np.float64), intercept, near)
+    if n_own == n_columns:
+        return model
     absent = np.setdiff1d(np.arange(n_columns), classes)
     intercept[absent] = min(-1.0, model.scores(row[None])[0, classes].min() - 1)
     return replace(model, intercept=intercept)

@@ -24,6 +24,7 @@ from ..estimators.column_encoders import (
 )
 from ..estimators.looks import LookTrial
 from ..estimators.neighborhood_models import CachedSvms, DannSvms, QuerySvms
+from ..estimators.neighborhood_values import CachedSvrs, QuerySvrs
 from ..estimators.pegasos_base import PegasosRun
 from ..estimators.stability import BoundTerms, Risk
 from ..gates.clusters import ClustererGate
@@ -65,11 +66,12 @@ PUBLIC_ESTIMATORS: dict[str, type] = {
 }
 _PARTS = [
     AdditiveKernelMap, AnchorEpoch, Background, Bias, BiasOnlyMap, BoundTerms, CachedSvms,
-    CategoryEncoder,
+    CachedSvrs, CategoryEncoder,
     CellSearch, ClustererGate, CodeOn, Conformal, ConstantGate, DannSvms, DateEncoder, ExactSearch,
     FeatureMap, Gate, InputMap, Kernel, KernelModel, LabelledRows, LandmarkMap, LastFit,
     LatentModel, LevelsGate, LocalModel, LocalScales, LocalSvms, LookTrial, MappedInput,
-    NumberEncoder, PegasosRun, PegasosState, PiecewiseMap, QuadraticMap, QuerySvms, Risk, RowOrigin,
+    NumberEncoder, PegasosRun, PegasosState, PiecewiseMap, QuadraticMap, QuerySvms,
+    QuerySvrs, Risk, RowOrigin,
     SgdState,
     StackedMap, SvmOptions, TargetScale, TextEncoder, TransformerMap, TreeModel, TreeSearch,
 ]  # fmt: skip

@@ -63,6 +63,15 @@ class SvmOptions:
         kernel = Kernel(estimator.kernel, gamma, int(estimator.degree), float(estimator.coef0))
         return cls(kernel, is_local, float(estimator.tol), int(estimator.max_iter))
 
+    def core(self) -> Any:
+        """The same for the compiled solver."""
+        kernel = self.kernel
+        name = "linear" if callable(kernel.name) else kernel.name
+        return _core.NeighborhoodOptions(
+            kernel=getattr(_core.Kernel, name), sigma=self.scale**-0.5 if self.scale else 0.0,
+            degree=kernel.degree, coef0=kernel.coef0, tol=self.tol, max_steps=self.max_iter,
+        )  # fmt: skip
+
     @property
     def scale(self) -> float:
         """What the compiled solver multiplies products of rows by; 0 stands for ``1/s²``.
@@ -145,17 +154,12 @@ class NeighborhoodSolver:
         self, X: Any, target: np.ndarray, costs: np.ndarray, n_classes: int, options: SvmOptions
     ):
         self.X, self.target, self.n_classes, self.options = X, target, n_classes, options
-        kernel = options.kernel
-        name = "linear" if callable(kernel.name) else kernel.name
-        sigma = options.scale**-0.5 if options.scale else 0.0
-        self._core = _core.neighborhood(
-            core_rows(X), target, costs, n_classes,
-            _core.NeighborhoodOptions(
-                kernel=getattr(_core.Kernel, name), sigma=sigma, degree=kernel.degree,
-                coef0=kernel.coef0, tol=options.tol, max_steps=options.max_iter,
-            ),
-        )  # fmt: skip
+        self._core = self._made_core(costs)
         self._bound_models: tuple[LocalSvms, Any] | None = None
+
+    def _made_core(self, costs: np.ndarray) -> Any:
+        options = self.options.core()
+        return _core.neighborhood(core_rows(self.X), self.target, costs, self.n_classes, options)
 
     @property
     def n_columns(self) -> int:
@@ -240,18 +244,22 @@ class NeighborhoodSolver:
         self, queries: Any, found: Neighbors, workers: Workers
     ) -> tuple[np.ndarray, int]:
         """A kernel that is a Python function is called once per query: slow, but any kernel."""
-        labels = self.target[found.indices]
-        is_mixed = (labels != labels[:, :1]).any(axis=1)
+        is_solved = self._are_solved(found.indices)
         k = found.indices.shape[1]
 
         def measure(begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
             values = np.zeros((end - begin, k + 1, k + 1))
-            for i in np.flatnonzero(is_mixed[begin:end]):
+            for i in np.flatnonzero(is_solved[begin:end]):
                 rows = _stacked(self.X[found.indices[begin + i]], queries[[begin + i]])
                 values[i] = self.options.kernel.values(rows, rows)
             return found.indices[begin:end], values
 
         return self.gram_scores(queries.shape[0], k, measure, workers)
+
+    def _are_solved(self, indices: np.ndarray) -> np.ndarray:
+        """Which queries need an SVM: those whose neighbors are of several classes."""
+        labels = self.target[indices]
+        return (labels != labels[:, :1]).any(axis=1)
 
     def train(
         self,
