@@ -37,7 +37,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 from threadpoolctl import threadpool_limits
 
-from hyperlocal import LocallyLinearSVR, LocallyLinearSVRCV
+from hyperlocal import LocallyLinearSVR, LocallyLinearSVRCV, NeighborhoodSVR
 from hyperlocal.datasets import load_dataset
 from hyperlocal.papers import SupervisedAnchorSVR
 from hyperlocal.runtime.threads import Workers
@@ -123,6 +123,7 @@ METHODS: dict[str, Callable[[int], Any]] = {
     "LocallyLinearSVRCV": lambda seed: LocallyLinearSVRCV(random_state=seed, n_jobs=1),
     "LocallyLinearSVR": lambda seed: LocallyLinearSVR(random_state=seed, n_jobs=1),
     "SupervisedAnchorSVR": lambda seed: SupervisedAnchorSVR(random_state=seed, n_jobs=1),
+    "NeighborhoodSVR": lambda seed: NeighborhoodSVR(n_jobs=1),
     "SVR, settings chosen": SearchedSVR,
     "SVR(C=10)": lambda seed: scaled_values(SVR(C=10)),
     "HistGradientBoostingRegressor": lambda seed: HistGradientBoostingRegressor(random_state=seed),
