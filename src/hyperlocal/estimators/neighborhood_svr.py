@@ -134,7 +134,7 @@ class NeighborhoodSVR(CallbackSupportMixin, LocalRegressor, NeighborhoodEstimato
         check_number("epsilon", self.epsilon, inclusive=True)
 
     def _svms(self, *parts: Any) -> QuerySvms:
-        return QuerySvrs(*parts, epsilon=float(self.epsilon))
+        return QuerySvrs(*parts, float(self.epsilon))
 
     def _cached(self, svms: QuerySvms, workers: Workers) -> tuple[CachedSvms, int]:
         return CachedSvrs.train(svms, workers)
@@ -146,7 +146,7 @@ class NeighborhoodSVR(CallbackSupportMixin, LocalRegressor, NeighborhoodEstimato
     def _explained_model(self) -> ValuedModel:
         return ValuedModel(self.model_, None, self.n_features_in_, None, self.target_scale_)
 
-    def _row_scores(self, X: Any) -> np.ndarray:
+    def _row_scores(self, X: Any, *values_of_rows: np.ndarray) -> np.ndarray:
         """Values of rows, in the units of ``y``."""
-        scores = super()._row_scores(X)
+        scores = super()._row_scores(X, *values_of_rows)
         return self.target_scale_.given(scores).astype(scores.dtype)
