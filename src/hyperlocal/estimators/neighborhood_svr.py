@@ -134,7 +134,8 @@ class NeighborhoodSVR(CallbackSupportMixin, LocalRegressor, NeighborhoodEstimato
         check_number("epsilon", self.epsilon, inclusive=True)
 
     def _svms(self, *parts: Any) -> QuerySvms:
-        return QuerySvrs(*parts, float(self.epsilon))
+        rows, C, options, search, n_neighbors = parts
+        return QuerySvrs(rows, C, options, search, n_neighbors, float(self.epsilon))
 
     def _cached(self, svms: QuerySvms, workers: Workers) -> tuple[CachedSvms, int]:
         return CachedSvrs.train(svms, workers)
