@@ -25,7 +25,6 @@ from ..runtime.stamp import stamped
 from ..runtime.threads import Workers, row_blocks
 from ..solvers.small_svms import KERNELS, SvmOptions
 from .base import check_common
-from .explained import ExplainMixin
 from .neighborhood_models import CachedSvms, Fitted, QuerySvms, Scored
 from .neighborhood_sizes import (
     best_size,
@@ -39,7 +38,7 @@ QUERIES_PER_BLOCK = 2048
 
 @stamped
 @dataclass(eq=False, repr=False)
-class NeighborhoodEstimator(BaseEstimator, ExplainMixin):
+class NeighborhoodEstimator(BaseEstimator):
     """Base of the estimators that train SVMs on neighborhoods.
 
     A subclass says how a query is scored (``_svms``, ``_cached``), and may map rows into another

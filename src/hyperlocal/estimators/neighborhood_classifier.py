@@ -16,6 +16,7 @@ from ..model.multiclass import as_decisions
 from ..runtime.stamp import stamped
 from ..runtime.threads import Workers
 from .base import LabelledFitting, LocalClassifier
+from .explained import ExplainMixin
 from .neighborhood_base import NeighborhoodEstimator
 from .neighborhood_explained import NeighborhoodModel
 from .neighborhood_models import CachedSvms, Fitted, QuerySvms
@@ -24,7 +25,7 @@ from .neighborhood_sizes import trains_at_queries, trains_nothing_at_fit
 
 @stamped
 @dataclass(eq=False, repr=False)
-class NeighborhoodClassifier(LabelledFitting, LocalClassifier, NeighborhoodEstimator):
+class NeighborhoodClassifier(LabelledFitting, LocalClassifier, NeighborhoodEstimator, ExplainMixin):
     """Base of the classifiers that train SVMs on neighborhoods."""
 
     _: KW_ONLY

@@ -15,6 +15,7 @@ from ..runtime.progress import CallbackSupportMixin, with_callbacks
 from ..runtime.stamp import stamped
 from ..runtime.threads import Workers
 from .base import LocalRegressor
+from .explained import ExplainMixin
 from .neighborhood_base import NeighborhoodEstimator
 from .neighborhood_models import CachedSvms, Fitted, QuerySvms
 from .neighborhood_values import CachedSvrs, QuerySvrs, ValuedModel
@@ -22,7 +23,7 @@ from .neighborhood_values import CachedSvrs, QuerySvrs, ValuedModel
 
 @stamped
 @dataclass(eq=False, repr=False)
-class NeighborhoodSVR(CallbackSupportMixin, LocalRegressor, NeighborhoodEstimator):
+class NeighborhoodSVR(CallbackSupportMixin, LocalRegressor, NeighborhoodEstimator, ExplainMixin):
     """One support vector regression per query, trained on its nearest training rows.
 
     For each row to predict, the ``K`` nearest training rows are found, and a kernel SVR is trained
@@ -40,8 +41,11 @@ class NeighborhoodSVR(CallbackSupportMixin, LocalRegressor, NeighborhoodEstimato
         a sequence, the size of the highest leave-one-out R² on training rows is chosen.
     kernel : {"rbf", "linear", "poly"} or callable, default="rbf"
     gamma : "local", "scale", "auto" or float, default="local"
+        ``γ`` of the kernel, from each query's neighborhood by default.
     degree : int, default=3
+        Degree of the polynomial kernel.
     coef0 : float, default=1.0
+        Constant of the polynomial kernel.
     algorithm : {"exact", "tree", "approximate"}, default="exact"
         All as in :class:`NeighborhoodSVC`.
     cache_neighborhoods : bool, default=False
