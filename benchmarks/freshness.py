@@ -23,6 +23,8 @@ SHOWN_IN_README = (
     "liblinear_race",
     "anchor_learning_accuracy",
     "similar",
+    "real_tables",
+    "large_data_covtype",
 )
 FRESH, OLDER, UNRECORDED = "fresh", "older than the code", "code not recorded"
 

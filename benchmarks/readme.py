@@ -15,6 +15,7 @@ from .table_pages import summary as main_table
 
 README = Path(__file__).parents[1] / "README.md"
 START = "<!-- results: written by `python -m benchmarks.readme` -->"
+TABLES = "<!-- tables: written by `python -m benchmarks.readme` -->"
 SIMILAR = "<!-- similar packages: written by `python -m benchmarks.readme` -->"
 END = "<!-- end of results -->"
 
@@ -117,6 +118,28 @@ def in_sentences() -> str:
     )
 
 
+def tables() -> str:
+    """Means over tables and other sets, and what all rows of covtype add."""
+    rows = [row for row in read_result("real_tables")["rows"] if row["part"] == "Means"]
+    shown = [
+        {
+            f"{row['sets']} sets, means": f"`{row['method']}`",
+            "error %": f"{row['error %']:.1f}",
+            "area under ROC curve": f"{row['AUC']:.3f}",
+            "Elo": f"{row['Elo']:.0f}",
+            "below logistic regression": row["accuracy too low"] + row["AUC too low"],
+        }
+        for row in sorted(rows, key=lambda row: row["error %"])
+    ]
+    large = [row for row in read_result("large_data_covtype")["rows"] if "error %" in row]
+    errors = ", ".join(f"`{row['method']}` {row['error %']:.1f} %" for row in large)
+    return (
+        f"{markdown_table(shown)}\n\n"
+        f"- covtype, {large[0]['training rows']:,} training rows of seven classes, defaults: "
+        f"{errors}."
+    )
+
+
 def similar() -> str:
     """Packages that a user might take instead: errors and times of each set side by side."""
     rows = read_result("similar")["rows"]
@@ -138,6 +161,7 @@ def main() -> None:
     """Replace what stands between each pair of marks."""
     text = README.read_text(encoding="utf-8")
     for start, written in (
+        (TABLES, tables()),
         (START, f"{main_table()}\n{in_sentences()}"),
         (SIMILAR, similar()),
     ):
