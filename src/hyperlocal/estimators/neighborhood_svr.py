@@ -37,8 +37,9 @@ class NeighborhoodSVR(CallbackSupportMixin, LocalRegressor, NeighborhoodEstimato
     Parameters
     ----------
     n_neighbors : "auto", int, callable or sequence of int, default="auto"
-        Size of a neighborhood, ``K``, as in :class:`NeighborhoodSVC`: "auto" is ``3 log2 N``. From
-        a sequence, the size of the highest leave-one-out R² on training rows is chosen.
+        Size of a neighborhood, ``K``, as in :class:`NeighborhoodSVC`: "auto" is ``3 log2 N``,
+        because among more rows as many neighbors are nearer. From a sequence, the size of the
+        highest leave-one-out R² on training rows is chosen.
     kernel : {"rbf", "linear", "poly"} or callable, default="rbf"
     gamma : "local", "scale", "auto" or float, default="local"
         ``γ`` of the kernel, from each query's neighborhood by default.
