@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from hyperlocal.model.losses import LOSSES, SMOOTH_LOSSES, loss_values
 from hyperlocal.model.residuals import ResidualLoss
+from hyperlocal.papers import LandmarkSVC
 from hyperlocal.solvers import dual, newton
 from hyperlocal.solvers.newton_rows import BlockProducts, LiftedProducts, WrittenRows
 from reference.problems import (
@@ -237,3 +238,14 @@ def test_a_global_intercept_is_one_number_more():
 def test_few_rows_do_not_wait():
     """Few rows span few directions, however wide they are: steps come at once."""
     assert newton.epochs_worth_it(make_problem(n_rows=50, n_features=2000)) == 0
+
+
+@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
+def test_rows_of_many_clusters_take_the_cheapest_steps():
+    """Written out they would be wide, so that steps came too late: dual descent did not end."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((1_500, 8)), rng.integers(3, size=1_500)
+    model = LandmarkSVC(
+        C=100.0, loss="squared_hinge", n_anchors=40, n_landmarks=12, max_iter=600, random_state=0
+    )
+    assert model.fit(X, y).n_iter_ < 400

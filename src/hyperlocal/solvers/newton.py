@@ -81,11 +81,12 @@ def epochs_worth_it(problem: Problem) -> float:
 
 
 def kind_of_rows(problem: Problem) -> type[WrittenRows | LiftedProducts]:
-    """How steps use the rows: squares by one matrix, others written out, where these fit."""
+    """How steps use the rows: squares by one matrix, where it fits, others as costs least."""
     costs = _costs(problem)
-    for kind in (BlockProducts, WrittenRows) if problem.is_quadratic else (WrittenRows,):
-        if costs[kind] < np.inf:
-            return kind
+    if problem.is_quadratic:
+        for kind in (BlockProducts, WrittenRows):
+            if costs[kind] < np.inf:
+                return kind
     return min(costs, key=lambda kind: costs[kind])
 
 
