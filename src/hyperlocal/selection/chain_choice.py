@@ -54,7 +54,7 @@ def choose_chain(
         # without, .556 with them).
         rivals = [scaled.settings]
         if data.is_numeric and data.X.shape[0] > MOST_ROWS and not is_wanted(relevance):
-            rivals = [choice.settings, scaled.settings]
+            rivals.append(choice.settings)
         again = choose(rivals, *given, by_newton=by_newton, start=scaled.C)
         choice = choice if again.settings is choice.settings else again
     if isinstance(relevance, str):
