@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import resource
+import shlex
 import statistics
 import subprocess
 import sys
@@ -67,7 +68,7 @@ def script_name() -> str:
 
 def command() -> str:
     """The command line as typed in the project's folder."""
-    return " ".join(["python -m", script_name(), *sys.argv[1:]])
+    return shlex.join(["python", "-m", script_name(), *sys.argv[1:]])
 
 
 def write_result(name: str, record: Row, rows: Iterable[Row], *, tracked: bool = True) -> None:

@@ -237,14 +237,15 @@ def test_named_columns_become_numbers():
 
 # A kernel SVM per query, a second look by such ones, and an expansion in kernels.
 WITHOUT_GRAPH = (
-    "NeighborhoodSVC", "AdaptiveNeighborhoodSVC", "SecondLookSVC", "KernelPegasosSVC",
+    "NeighborhoodSVC", "NeighborhoodSVR", "AdaptiveNeighborhoodSVC", "SecondLookSVC",
+    "KernelPegasosSVC",
 )  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", KINDS)
 def test_every_estimator_has_a_graph_or_says_why_not(name):
-    """Labels, values or rows of the graph are the estimator's; four refuse by name."""
+    """Labels, values or rows of the graph are the estimator's; five refuse by name."""
     X, y = load_iris(return_X_y=True)
     model = make(name).fit(X, y)
     if name in WITHOUT_GRAPH:

@@ -249,7 +249,7 @@ def listed(names: Sequence[str]) -> str:
     Examples
     --------
     >>> from hyperlocal.datasets.tables import listed
-    >>> listed(["island", "species"]), listed(list("abc") * 20)[-8:]
+    >>> listed(["island", "species"]), listed(list("abc") * 20)[-7:]
     ('island, species', 'b, c, …')
     """
     return ", ".join([*names[:MOST_LISTED], "…"] if len(names) > MOST_LISTED else names)

@@ -113,7 +113,7 @@ LocallyLinearSVC
     >>> from hyperlocal import LocallyLinearSVCCV
     >>> X, y = make_moons(600, noise=0.1, random_state=0)
     >>> model = LocallyLinearSVCCV(random_state=0).fit(X[:400], y[:400])
-    >>> bool(model.score(X[400:], y[400:]) > 0.97), bool(model.best_params_["n_anchors"] > 1)
+    >>> bool(model.score(X[400:], y[400:]) > 0.97), bool(model.best_score_ > 0.97)
     (True, True)
     """
 

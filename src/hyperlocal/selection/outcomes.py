@@ -196,6 +196,11 @@ def best_outcome(outcomes: Iterable[Outcome], one_standard_error: bool) -> Outco
     return min(close, key=lambda outcome: outcome.setting.size)
 
 
+def _deviations(outcomes: Sequence[Outcome]) -> np.ndarray:
+    with np.errstate(invalid="ignore"):  # scores of what overflowed are infinite
+        return np.array([one.scores.std() for one in outcomes])
+
+
 def results_table(outcomes: list[Outcome], scalers: Sequence[Any]) -> dict[str, Any]:
     """The content of ``cv_results_``, as in scikit-learn's searches."""
     params = [one.setting.parameters | {"scaler": scalers[one.setting.scaler]} for one in outcomes]
@@ -217,7 +222,7 @@ def results_table(outcomes: list[Outcome], scalers: Sequence[Any]) -> dict[str, 
         table[f"split{fold}_test_score"] = np.array(known)
     return table | {
         "mean_test_score": means,
-        "std_test_score": np.array([one.scores.std() for one in outcomes]),
+        "std_test_score": _deviations(outcomes),
         "rank_test_score": ranks,
         "mean_fit_time": np.array([one.seconds for one in outcomes]),
         "n_rows": n_rows,

@@ -273,7 +273,9 @@ class Search:
             outcome.epochs = max(outcome.epochs, int(epochs[:, index].max()))
 
     def _score(self, scores: np.ndarray, test: LabelledRows) -> float:
-        """The score of held-out rows; larger is better."""
+        """The score of held-out rows; larger is better, and nothing is worse than an overflow."""
+        if not np.isfinite(scores).all():
+            return -np.inf
         return self.scorer(
             self.answers.estimator(scores), np.arange(len(scores)), self.answers.labels(test),
             sample_weight=test.sample_weight,
@@ -289,9 +291,8 @@ class Search:
             key = (n_rows, setting.n_anchors, space)
             settings = self._settings_of(setting, self._anchors.get(key))
             coded = SearchedRows(settings, self.training, data, self.workers, seed)
-            if (
-                isinstance(setting.n_anchors, int) and setting.whole is None
-            ):  # levels cannot be given
+            # Levels cannot be given.
+            if isinstance(setting.n_anchors, int) and setting.whole is None:
                 self._anchors[key] = coded.chain.gate.anchors
             if n_rows <= MOST_ROWS_KEPT:
                 self._coded[n_rows, setting.group] = coded
