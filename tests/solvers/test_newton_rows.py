@@ -61,9 +61,11 @@ def test_products_equal_the_matrix(dtype, storage, quadratic):
 
 @every_storage
 @pytest.mark.parametrize("room", [newton_rows.MOST_NUMBERS, 0], ids=["blocks", "diagonal"])
-def test_systems_are_solved_by_products(dtype, storage, room, monkeypatch):
-    """To the residual that is asked for, with a matrix per anchor or its diagonal."""
+@pytest.mark.parametrize("at_once", [newton_rows.NUMBERS_AT_ONCE, 30])
+def test_systems_are_solved_by_products(dtype, storage, room, at_once, monkeypatch):
+    """To the residual that is asked for, with a matrix per anchor or its diagonal, in parts."""
     monkeypatch.setattr(newton_rows, "MOST_NUMBERS", room)
+    monkeypatch.setattr(newton_rows, "NUMBERS_AT_ONCE", at_once)
     X = make_rows(dtype, storage, 60, 4)
     lifted = make_lifted(X)
     Z = full_matrix(lifted, X, False).reshape(60, -1)
@@ -112,3 +114,18 @@ def test_systems_of_block_products(dtype, storage, quadratic, offset):
         found = rows.solved(scale * curved, right)
         np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
     assert lifted.has_products
+
+
+@pytest.mark.parametrize("n_rows", [0, 3, 40])
+def test_blocks_in_parts_are_those_of_all_rows(n_rows, monkeypatch):
+    """What solves the system of one anchor does not depend on how many rows are written at once."""
+    X = make_rows(np.float64, "dense", 60, 4)
+    products = newton_rows.LiftedProducts(make_lifted(X))
+    curved = np.zeros(60)
+    curved[:n_rows] = 30.0
+    right = np.random.default_rng(0).normal(size=products.shape[0] * products.shape[2])
+    found = []
+    for at_once in (1 << 20, 20):
+        monkeypatch.setattr(newton_rows, "NUMBERS_AT_ONCE", at_once)
+        found.append(products.solved(curved, right))
+    np.testing.assert_allclose(*found, rtol=1e-6, atol=1e-9)

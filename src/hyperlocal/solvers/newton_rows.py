@@ -19,6 +19,8 @@ from ..model.lifting import LiftedRows
 
 # The matrix is written out in double precision: 128 megabytes at most.
 MOST_NUMBERS = 1 << 24
+# Of the rows of an anchor, which one anchor has all of, so many numbers are written out at once.
+NUMBERS_AT_ONCE = MOST_NUMBERS
 # A system need not be solved better: the gradient that is left is a tenth, the gap a hundredth.
 RESIDUAL = 0.1
 MOST_PRODUCTS = 100  # of one system
@@ -117,16 +119,32 @@ class LiftedProducts:
 
     def _one_block(self, rows: np.ndarray, gate: np.ndarray, curved: np.ndarray) -> Solve:
         counted = np.flatnonzero(curved)
-        phi = np.empty((len(counted), self.lifted.width), self.lifted.dtype)
-        self.lifted.rows.gather(rows[counted], phi)
-        scale = gate[counted] * np.sqrt(curved[counted])
-        block = np.empty((len(counted), self.lifted.width + 1))
+        most = max(1, NUMBERS_AT_ONCE // (self.lifted.width + 1))
+        firsts = range(0, max(1, len(counted)), most)
+        parts = (
+            self._scaled(rows[own], gate[own] * np.sqrt(curved[own]))
+            for own in (counted[first : first + most] for first in firsts)
+        )
+        if not has_small_blocks(self.lifted):
+            scales = 1 + sum(np.einsum("ij,ij->j", part, part) for part in parts)
+            return lambda right: right / scales
+        if len(firsts) == 1:
+            return factored(next(parts))
+        matrix = next(parts)
+        matrix = matrix.T @ matrix
+        for part in parts:
+            matrix += part.T @ part
+        factor, _ = dpotrf(_with_identity(matrix))
+        return lambda right: dpotrs(factor, right)[0]
+
+    def _scaled(self, rows: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        """``(φ, B)`` of some rows, times a number each."""
+        phi = np.empty((len(rows), self.lifted.width), self.lifted.dtype)
+        self.lifted.rows.gather(rows, phi)
+        block = np.empty((len(rows), self.lifted.width + 1))
         np.multiply(phi, scale[:, None], out=block[:, :-1])
         np.multiply(scale, self.lifted.bias, out=block[:, -1])
-        if not has_small_blocks(self.lifted):
-            scales = 1 + np.einsum("ij,ij->j", block, block)
-            return lambda right: right / scales
-        return factored(block)
+        return block
 
 
 class BlockProducts(LiftedProducts):
