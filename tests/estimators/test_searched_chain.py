@@ -53,3 +53,14 @@ def test_what_the_default_chooses_is_a_candidate(search):
     assert plain.score(X, y) == pytest.approx(model.score(X, y), abs=0.02)
     given = search(cv=3, Cs=(1.0,), random_state=0).fit(X, y)
     assert not any("intercept_scaling" in one for one in given.cv_results_["params"])
+
+
+def test_the_default_is_tried_with_the_given_neighbors(rows):
+    """One number of neighbors is that of all candidates; of several, the default is not one."""
+    X, y = rows
+    for numbers, n_expected in ((3, {3}), ((3, 5), set())):
+        model = LocallyLinearSVCCV(n_neighbors=numbers, cv=2, random_state=0).fit(X, y)
+        chosen = [one for one in model.cv_results_["params"] if "intercept_scaling" in one]
+        found = {one["n_neighbors"] for one in chosen if one["n_anchors"] != 1}
+        assert found <= n_expected
+        assert bool(chosen) == bool(n_expected)

@@ -130,3 +130,5 @@ def test_scale_is_checked():
     X_train, _, y_train, _ = wine()
     with pytest.raises(ValueError, match="scale"):
         LocallyLinearSVC(scale="minmax").fit(X_train, y_train)
+    with pytest.raises(ValueError, match="scale"):
+        LocallyLinearSVCCV(scale="minmax").fit(X_train, y_train)

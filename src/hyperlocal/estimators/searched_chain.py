@@ -19,7 +19,7 @@ from ..selection.folds import group_folds
 from ..selection.outcomes import answers_of, best_outcome, results_table
 from ..selection.plan import SEARCHES, SearchPlan
 from ..selection.relevance import COST, repeated_relevance
-from ..selection.scale import standardizing_map
+from ..selection.scale import SCALES, standardizing_map
 from ..solvers.training import Training
 from .relevance import RelevanceScaler
 from .tasks import Task
@@ -123,6 +123,7 @@ class SearchedChain(BaseEstimator):
         settings.check()
         training.check()
         check_choice("search", self.search, SEARCHES)
+        check_choice("scale", self.scale, SCALES)
         check_flag("one_standard_error", self.one_standard_error)
         self._check_common()
         plan = SearchPlan(

@@ -159,12 +159,13 @@ class SearchPlan:
             outcomes = search.try_relevance(outcomes)
         if not self._is_open:
             return outcomes
-        return search.try_chosen(self.relevance) + outcomes  # of equal scores, the first counts
+        chosen = search.try_chosen(self.relevance, self.n_neighbors[0])
+        return chosen + outcomes  # of equal scores, the first counts
 
     @property
     def _is_open(self) -> bool:
         """Whether all that ``C="auto"`` decides is left to the search."""
-        is_given = self.n_anchors or self.costs or self.feature_maps
+        is_given = self.n_anchors or self.costs or self.feature_maps or len(self.n_neighbors) > 1
         return not is_given and list(self.betas) == ["auto"] and list(self.scalers) == [None]
 
     def _rounds(self, data: LabelledRows) -> tuple[int, list[int]]:

@@ -161,10 +161,11 @@ class Search:
         found = helpful_relevances(*self._scaling, self.data, rng, self.workers)
         return [one.recipe for one in found]
 
-    def try_chosen(self, relevance: Any) -> list[Outcome]:
+    def try_chosen(self, relevance: Any, n_neighbors: int) -> list[Outcome]:
         """What ``C="auto"`` chooses from all rows, and C beside it, on the last folds."""
         (rng,) = self.rng.spawn(1)
-        choice = choose_chain(self.settings, relevance, self.training, self.data, rng, self.workers)
+        settings = replace(self.settings, n_neighbors=n_neighbors)
+        choice = choose_chain(settings, relevance, self.training, self.data, rng, self.workers)
         chain = choice.settings.fit(self.data, rng, self.workers)
         before = chain.input_map
         parameters = parameters_of(chain, choice.settings)

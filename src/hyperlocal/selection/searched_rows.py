@@ -14,7 +14,7 @@ from ..data.rows import take_rows
 from ..model.chain_settings import ChainSettings
 from ..model.lifting import LiftedRows
 from ..runtime.threads import Workers
-from ..solvers.coordinates import as_lifted, coordinates
+from ..solvers.coordinates import MOST_ROWS, as_lifted, coordinates
 from ..solvers.training import Training
 from .fold_rows import is_wide
 
@@ -63,7 +63,8 @@ class SearchedRows:
         self.stored = self.chain.feature_map.stored(data.X)
         self.codes = self.chain.encode(data.X, workers)
         self.coordinates = None
-        if is_wide(self.chain, data.X.shape[0]):
+        n_rows = data.X.shape[0]
+        if n_rows <= MOST_ROWS and is_wide(self.chain, n_rows):
             self.coordinates = coordinates(
                 self.chain, data.X, self.chain.lift(data.X, workers, self.codes)
             )
