@@ -92,6 +92,14 @@ class Rows {
     return quadratic_ ? quadratic_width(n_features_, n_paired_) : n_features_;
   }
 
+  // Numbers of a fetched row, on average.
+  double mean_size() const {
+    if (is_dense()) return double(width());
+    if (n_rows_ == 0) return 0;
+    const double stored = double(starts_[n_rows_] - starts_[0]) / double(n_rows_);
+    return quadratic_ ? stored + stored * (stored + 1) / 2 : stored;
+  }
+
   // The first bytes of a row that will be fetched soon; the hardware follows a long row by itself.
   void prefetch_row(Index row) const {
     if (!is_dense()) return prefetch(starts_ + row);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "coding.hpp"
-#include "lifted.hpp"
+#include "columns_aside.hpp"
 
 namespace hyperlocal {
 

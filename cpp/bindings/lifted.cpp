@@ -2,6 +2,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
+#include "columns_aside.hpp"
 #include "grouping.hpp"
 #include "lifted_products.hpp"
 

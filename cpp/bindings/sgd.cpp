@@ -35,9 +35,9 @@ void bind_sgd(nb::module_& m) {
         if (learned_gate != nullptr) require_codes_of(*learned_gate, lifted);
         nb::gil_scoped_release release;
         if (learned_gate == nullptr)
-          sgd_epoch(problem, state, schedule, visits, columns, FixedGate{});
+          sgd_epoch(problem, state, schedule, visits, columns);
         else
-          sgd_epoch(problem, state, schedule, visits, columns,
+          sgd_epoch(problem, state, schedule, visits,
                     LearnedGate<T>(*learned_gate, lifted, weights.data(), n_columns));
       });
   def_maker(m, "sgd_problem",

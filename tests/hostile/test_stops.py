@@ -29,7 +29,7 @@ CASES = [
         for loss in ("epsilon_insensitive", "huber", "squared_epsilon_insensitive")
     ),
 ]
-STOPS = (1, 2, 3, 4, 6, 9, 14, 20, 30)
+STOPS = (1, 2, 3, 4, 6, 9, 14, 20, 30, 41, 45, 77, 130)
 
 
 def name_of(case):
@@ -71,7 +71,7 @@ def test_objectives_fall_with_max_iter(case, seed, n_rows, C, noise):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("joint", ["ovr", "crammer_singer"])
 def test_long_runs_are_no_worse_than_their_checks(joint):
-    """A run beyond the last 30 epochs has the best weights that were checked, with their gap."""
+    """A run returns the best weights that were checked, with their gap."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((120, 4)), rng.integers(3, size=120)
     fixed = {**LOCAL, "loss": "hinge", "multi_class": joint, "C": 100.0, "tol": 0.0}

@@ -116,13 +116,14 @@ def test_scores(dtype, storage, quadratic, normalize, path, n_columns):
     np.testing.assert_allclose(lifted.to_csr() @ flat(weights), expected, **close(dtype))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@every_storage
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 17])
 @pytest.mark.parametrize("n_features", [1, 3, 4, 8, 15, 16, 31, 33, 65])
-def test_scores_of_every_width(dtype, k, n_features):
+def test_scores_of_every_width(dtype, storage, k, n_features):
     """No number of anchors, features or columns falls between the unrolled loops."""
-    X = make_rows(dtype, n_rows=20, n_features=n_features)
+    X = make_rows(dtype, storage, n_rows=20, n_features=n_features)
     lifted = make_lifted(X, n_anchors=18, n_neighbors=k, offset=0.5)
+    lifted.core.scores(0, 0, random_weights(lifted, 3), np.empty((0, 3), dtype))
     for n_columns in (2, 3, 8, 13, 26, 40):
         weights = random_weights(lifted, n_columns)
         expected = lifted.to_csr() @ flat(weights)

@@ -11,6 +11,7 @@ from hyperlocal.runtime.threads import Workers
 from hyperlocal.solvers import dual, qp, sgd
 from reference import sgd as reference
 from reference.problems import (
+    STORAGES,
     every_loss,
     every_map,
     every_storage,
@@ -76,6 +77,36 @@ def test_long_epochs_equal_the_reference(dtype, storage, decay_bias):
     np.testing.assert_allclose(average, expected[1], **CLOSE[dtype])
 
 
+@every_storage
+@pytest.mark.parametrize("n_columns", [1, 2, 4, 7, 8, 13, 22, 37])
+def test_any_number_of_columns(dtype, storage, n_columns):
+    """Columns of sparse rows lie in registers of several widths, or apart where they are few."""
+    problem, Z = make_written_out(dtype, storage, False, normalize=True, n_columns=n_columns)
+    weights, average = (problem.lifted.zero_weights(n_columns) for _ in range(2))
+    order = np.random.default_rng(0).integers(40, size=200)
+    schedule = (0.2, 3.0, 7, False)
+    given = (problem.target, problem.costs, problem.loss, False, weights.copy(), average.copy())
+    expected = reference.epoch(Z, *given, 0, *schedule, order)
+    sgd_core(problem).epoch(weights, average, 0, sgd_schedule(*schedule), order, 0, n_columns)
+    np.testing.assert_allclose(weights, expected[0], **CLOSE[dtype])
+    np.testing.assert_allclose(average, expected[1], **CLOSE[dtype])
+
+
+@pytest.mark.parametrize("n_columns", [3, 9])
+def test_a_global_intercept_is_visited_alike(n_columns):
+    """Dense and sparse rows move the weight of the global intercept by the same steps."""
+    found = []
+    for storage in STORAGES:
+        problem = make_problem(storage=storage, n_columns=n_columns, offset=0.5)
+        weights, average = (problem.lifted.zero_weights(n_columns) for _ in range(2))
+        schedule = sgd_schedule(0.2, 3.0, 7, False)
+        order = np.arange(100) % 40
+        sgd_core(problem).epoch(weights, average, 0, schedule, order, 0, n_columns)
+        found.append((weights, average))
+        assert np.abs(weights[-1, :, -1]).min() > 0
+    np.testing.assert_allclose(*found, rtol=1e-9, atol=1e-9)
+
+
 def test_no_average_is_needed():
     """Without an average the weights take the same steps."""
     problem = make_problem()
@@ -88,10 +119,10 @@ def test_no_average_is_needed():
     np.testing.assert_array_equal(*runs)
 
 
-@given(cut=st.integers(1, 39), decay_bias=st.booleans())
-def test_columns_are_independent(cut, decay_bias):
+@given(cut=st.integers(1, 39), decay_bias=st.booleans(), storage=st.sampled_from(["dense", "csr"]))
+def test_columns_are_independent(cut, decay_bias, storage):
     """One-vs-rest columns visited apart take the steps that they take together."""
-    problem = make_problem()
+    problem = make_problem(storage=storage)
     order = np.random.default_rng(cut).permutation(40)[:cut]
     core, visits = sgd_core(problem), (None, 0, sgd_schedule(0.1, 5.0, 8, decay_bias), order)
     together, apart = (problem.lifted.zero_weights(3) for _ in range(2))

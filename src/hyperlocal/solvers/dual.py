@@ -12,7 +12,6 @@ small.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,10 @@ import numpy as np
 from .. import _core
 from ..model.problem import Problem, squared_norms_by_column
 from ..runtime.progress import Monitor
-from ..runtime.threads import row_blocks, split_evenly
-from .loop import BestColumns, Epochs
+from ..runtime.threads import split_evenly
+from .best_columns import BestColumns
+from .full_check import SeeScores, half_norms, losses_and_gaps
+from .loop import Epochs
 from .newton import NewtonDescent, epochs_worth_it
 from .parts import Parts, worth_parts
 from .result import SolverResult
@@ -35,8 +36,6 @@ SETTLED = 1.0
 STRICTER = 0.8
 # A column is skipped only when its own gap is well below, so that the sum can reach the tolerance.
 SKIPPED = 0.5
-
-SeeScores = Callable[[int, int, np.ndarray], None]
 
 
 def solve(
@@ -74,8 +73,8 @@ def solve(
         The number of epochs after which Newton's steps are tried, each counted as an epoch; by
         default as many as they cost, and infinite where they do not apply.
     keep_best : bool
-        Whether to return the best weights that were checked where the run does not converge: the
-        objective may rise for an epoch. The last 30 epochs before ``max_iter`` are all checked.
+        Whether to return the best weights where the run does not converge (see
+        :mod:`~hyperlocal.solvers.best_columns`): the objective may rise for an epoch.
 
     Returns
     -------
@@ -91,8 +90,8 @@ def solve(
     if not (descent.converged or epochs.ended):
         descent.leap(epochs)
         _descend(descent, epochs)
-    if keep_best and not descent.converged:
-        descent.take_best(epochs.number)
+    if not descent.converged:
+        descent.take_best(epochs)
     return SolverResult(
         weights=descent.weights,
         n_iter=epochs.number,
@@ -109,10 +108,11 @@ def _descend(descent: Descent, epochs: Epochs, most: float = math.inf) -> None:
     for number in epochs.until_converged(descent, most):
         descent.run_epoch()
         epochs.report(**descent.facts())
-        if descent.needs_check() or epochs.ended:
-            descent.check(number)
-        elif number > epochs.most - EPOCHS_BETWEEN_CHECKS and descent.best is not None:
-            descent.peek(number)
+        needed = descent.needs_check()
+        if needed or epochs.ended:
+            descent.check(number, is_compared=needed or descent.may_end(epochs))
+        elif descent.best is not None:
+            descent.best.keep(number, descent.weights, descent.objectives_of)
 
 
 def first_variables(
@@ -131,7 +131,7 @@ class Descent:
 
     With ``weights`` the rows are one block of more data (see :meth:`continue_from`). With
     ``may_share``, long epochs over one group are shared by threads in parts of the rows. With
-    ``keep_best``, the best weights that were checked are kept.
+    ``keep_best``, the best weights are kept.
     """
 
     def __init__(
@@ -269,16 +269,22 @@ class Descent:
             self.weights[:] = newton.weights()
             self.check(number, newton.apart())
 
-    def take_best(self, number: int) -> None:
+    def may_end(self, epochs: Epochs) -> bool:
+        """Whether the last weights may be returned; a monitor that stops a run has its reasons."""
+        return self.best is None or epochs.stopped or self.best.may_end(epochs.number)
+
+    def take_best(self, epochs: Epochs) -> None:
         """Put the best weights in place of worse ones; the gap is that to the last dual value."""
-        assert self.best is not None
-        if not (self.best.objectives < self.objectives).any():
+        if self.best is None:
+            return
+        self.best.compare(self.objectives_of)
+        if self.may_end(epochs) and not (self.best.objectives < self.objectives).any():
             return
         self.rebuild_weights()  # they may be those of Newton's steps
         away = squared_norms_by_column(self.best.weights - self.weights)
         self.weights[:] = self.best.weights
         self.history.pop()
-        self.check(number, 0.5 * (away.sum() if self.problem.crammer_singer else away))
+        self.check(epochs.number, 0.5 * (away.sum() if self.problem.crammer_singer else away))
 
     def core_state(self) -> Any:
         """The compiled view of the variables, which its epochs and checks change in place."""
@@ -318,43 +324,22 @@ class Descent:
         """Whether every group is skipped, or the last full check is long ago."""
         return bool(self.skipped.all()) or self.epochs_since_check >= EPOCHS_BETWEEN_CHECKS
 
-    def peek(self, number: int) -> None:
-        """Compute the objective, and go on as if it had not been unless the run has converged."""
-        kept = self.active.copy(), self.skipped.copy()
-        counted, values = self.epochs_since_check, self.dual_values
-        self.check(number)
-        if not self.converged:
-            self.active[:], self.skipped[:] = kept
-            self.epochs_since_check, self.dual_values = counted, values
-
-    def check(self, number: int, apart: np.ndarray | float = 0.0) -> None:
+    def check(
+        self, number: int, apart: np.ndarray | float = 0.0, *, is_compared: bool = True
+    ) -> None:
         """Compute scores of all rows, the exact gap, and which variables are active.
 
         ``apart`` is ``½‖W − Σ_i α_i y_i z_i‖²`` of each group, for weights that are not the sum.
         """
         self._collect()
-        lifted = self.problem.lifted
-        size = lifted.block_size(self.problem.n_columns)
-        state = self.core_state()
-
-        def check_block(block: tuple[int, int]) -> np.ndarray:
-            scores = np.empty((block[1] - block[0], self.problem.n_columns), lifted.dtype)
-            lifted.block_scores(self.weights, *block, scores)
-            if self.see_scores is not None:
-                self.see_scores(*block, scores)
-            sums = np.zeros((2, self.n_groups))
-            state.check(*block, scores, *sums)
-            return sums
-
-        blocks = lifted.workers.map(check_block, row_blocks(lifted.n_rows, size))
-        losses, gaps = np.sum(blocks, axis=0)
-        norms = squared_norms_by_column(self.weights)
-        half_norms = 0.5 * (norms.sum(keepdims=True) if self.problem.crammer_singer else norms)
-        self.losses, self.gaps = losses, gaps + apart
-        self.objectives = half_norms + losses
+        self.losses, gaps = losses_and_gaps(
+            self.problem, self.core_state(), self.weights, self.see_scores
+        )
+        self.gaps = gaps + apart
+        self.objectives = half_norms(self.problem, self.weights) + self.losses
         self.dual_values = self.objectives - self.gaps
         self.history.append((number, float(self.objectives.sum()), float(self.gaps.sum())))
-        if self.best is not None:
+        if self.best is not None and is_compared:
             self.best.update(self.objectives, self.weights)
         tolerated = self.tol * self.objectives
         all_skipped = bool(self.skipped.all())
@@ -364,6 +349,12 @@ class Descent:
         if all_skipped and not self.converged:
             self.settled_share *= STRICTER
         self.epochs_since_check = 0
+
+    def objectives_of(self, weights: np.ndarray) -> np.ndarray:
+        """The objective of each group at other weights than the present ones."""
+        active = self.active.copy()
+        state = _core.dual_state(self.core, weights, self.alpha, active, self.bounds)
+        return half_norms(self.problem, weights) + losses_and_gaps(self.problem, state, weights)[0]
 
     def continue_from(self, alpha: np.ndarray, weights: np.ndarray) -> None:
         """Go on from feasible variables and from weights in which rows elsewhere have a part too.
