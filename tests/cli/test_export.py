@@ -1,5 +1,6 @@
 """Tests of ``hyperlocal export``."""
 
+import os
 import shutil
 
 import numpy as np
@@ -43,6 +44,23 @@ def test_numpy_and_onnx_predict_as_the_model(banana_model, banana_csv, tmp_path)
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     found = session.run(["label"], {"X": X})[0]
     np.testing.assert_array_equal(np.asarray(found, labels.dtype), labels)
+
+
+@pytest.mark.parametrize(("form", "suffix"), [("c", "h"), ("onnx", "onnx"), ("numpy", "npz")])
+def test_a_file_is_replaced_when_the_new_one_is_complete(
+    form, suffix, banana_model, tmp_path, monkeypatch, capsys
+):
+    """An error while a file is written leaves what was there."""
+    path = tmp_path / f"banana.{suffix}"
+    path.write_bytes(b"old")
+
+    def fail(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    assert main(["export", banana_model, "--to", form]) == 1
+    assert "cannot be written" in capsys.readouterr().err
+    assert path.read_bytes() == b"old"
 
 
 def test_contributions_are_exported(banana_model, banana_csv, tmp_path):

@@ -1,6 +1,5 @@
 """Tests of model files: what is stored, what is rejected, and which errors name the remedy."""
 
-import errno
 import os
 
 import numpy as np
@@ -105,31 +104,6 @@ def test_without_skops(cats_csv, cats_model, monkeypatch, capsys):
     monkeypatch.setitem(__import__("sys").modules, "skops.io", None)
     assert main(["info", cats_model]) == 1
     assert "pip install 'hyperlocal[cli]'" in capsys.readouterr().err
-
-
-def test_a_model_is_replaced_when_the_new_one_is_complete(tmp_path, monkeypatch):
-    """An error while it is written leaves the old file, and no other."""
-    path = tmp_path / "m.skops"
-    model_file.replace_file(str(path), b"old")
-
-    def fail(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(model_file.os, "fsync", fail)
-    with pytest.raises(OSError, match=r"m\.skops: cannot be written \(No space left.*--output"):
-        model_file.replace_file(str(path), b"new")
-    assert path.read_bytes() == b"old"
-    assert [file.name for file in tmp_path.iterdir()] == ["m.skops"]
-
-
-def test_a_link_to_a_model_stays_a_link(tmp_path):
-    """What it points to is replaced."""
-    path, link = tmp_path / "m.skops", tmp_path / "latest.skops"
-    path.write_bytes(b"old")
-    link.symlink_to(path)
-    model_file.replace_file(str(link), b"new")
-    assert link.is_symlink()
-    assert path.read_bytes() == b"new"
 
 
 def test_devices_and_folders_are_not_replaced(banana_csv, tmp_path, capsys):

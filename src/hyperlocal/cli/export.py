@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from ..estimators.table_encoder import TableEncoder
 from ..export import save_numpy, to_c, to_onnx, to_wasm
+from ..runtime.files import replace_file
 from .model_file import StoredModel, load
 from .options import Command, UsageError, check_folder, file_argument, say
 
@@ -94,11 +95,11 @@ def _write(pipeline: Any, form: str, dtype: str, path: Path, contributions: bool
         save_numpy(pipeline, path, with_module=True, contributions=contributions)
     elif form == "onnx":
         graph = to_onnx(pipeline, dtype=dtype, contributions=contributions)
-        path.write_bytes(graph.SerializeToString())
+        replace_file(path, graph.SerializeToString())
     else:
         write = to_c if form == "c" else to_wasm
         text = write(pipeline, dtype=dtype, contributions=contributions)
-        path.write_text(text, encoding="utf-8")
+        replace_file(path, text.encode("utf-8"))
 
 
 COMMAND = Command(

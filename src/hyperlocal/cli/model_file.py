@@ -8,10 +8,8 @@ parts of models that hyperlocal itself defines; a file that names any other type
 from __future__ import annotations
 
 import os
-import uuid
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -25,6 +23,7 @@ from ..datasets.dataset import take_rows
 from ..estimators.column_notes import notes_on
 from ..estimators.table_encoder import TableEncoder
 from ..export import TRUSTED_TYPES
+from ..runtime.files import replace_file
 from ..runtime.versions import package_version
 from .progress import steps
 
@@ -202,27 +201,6 @@ def save(stored: StoredModel, path: str) -> None:
             f"{', '.join(sorted(strange))}; choose another method"
         )
     replace_file(path, content)
-
-
-def replace_file(path: str, content: bytes) -> None:
-    """Write a file under another name, and rename it when it is complete; links stay links."""
-    target = os.path.realpath(path)
-    folder, name = os.path.split(target)
-    unfinished = os.path.join(folder, f".{name}.{uuid.uuid4().hex}.part")
-    try:
-        with open(unfinished, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())  # else a power failure could leave an empty file
-        os.replace(unfinished, target)
-    except OSError as error:
-        raise OSError(
-            f"{path}: cannot be written ({error.strerror or error}); make space, or give another "
-            "folder with --output"
-        ) from error
-    finally:
-        with suppress(FileNotFoundError):
-            os.remove(unfinished)
 
 
 def load(path: str) -> StoredModel:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
-import shutil
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..runtime.files import replace_file
 from . import numpy_predict
 from .paths import plain_paths
 from .plain import Step, plain_model
@@ -90,7 +91,8 @@ def save_numpy(
     estimator : as in :func:`to_numpy`
         A fitted model.
     path : str or Path
-        ``.npz`` is appended if missing.
+        ``.npz`` is appended if missing. A file that is there is replaced when the new one is
+        complete.
     with_module : bool, default=False
         Write ``numpy_predict.py`` beside it, the one file that is needed to predict.
     contributions : bool, default=False
@@ -114,6 +116,8 @@ def save_numpy(
     path = Path(path)
     path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
     arrays = to_numpy(estimator, contributions=contributions)
-    np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
+    content = io.BytesIO()
+    np.savez_compressed(content, **arrays)  # type: ignore[arg-type]
+    replace_file(path, content.getvalue())
     if with_module:
-        shutil.copyfile(NUMPY_PREDICTOR, path.with_name(NUMPY_PREDICTOR.name))
+        replace_file(path.with_name(NUMPY_PREDICTOR.name), NUMPY_PREDICTOR.read_bytes())
