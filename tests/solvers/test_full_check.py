@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hyperlocal import _core
-from hyperlocal.solvers.full_check import half_norms, losses_and_gaps
+from hyperlocal.solvers.full_check import best_stretches, half_norms, losses_and_gaps
 from reference.problems import every_problem, make_problem
 
 
@@ -31,3 +31,16 @@ def test_sums_are_those_of_the_problem(loss, crammer_singer, n_columns):
     assert losses.sum() == pytest.approx(problem.losses(weights))
     assert losses.sum() + norms.sum() == pytest.approx(problem.objective(weights))
     np.testing.assert_allclose(seen, lifted.scores(weights))
+
+
+def test_weights_are_stretched_where_that_lowers_the_objective():
+    """Each group by its own share; one that rounding has left as it should be stays."""
+    weights = np.ones((2, 3, 4), np.float32)
+    digits = np.finfo(np.float32).eps
+
+    def objectives_of(stretched):
+        wanted = np.array([0, 64, 1000]) * digits
+        return np.abs(stretched[0, :, 0].astype(float) - 1 - wanted)
+
+    found = best_stretches(weights, objectives_of)
+    np.testing.assert_allclose(found / digits, [0, 64, 512])

@@ -249,3 +249,18 @@ def test_rows_of_many_clusters_take_the_cheapest_steps():
         C=100.0, loss="squared_hinge", n_anchors=40, n_landmarks=12, max_iter=600, random_state=0
     )
     assert model.fit(X, y).n_iter_ < 400
+
+
+@pytest.mark.parametrize("C", [1e3, 1e4])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_large_costs_end_in_single_precision(C, seed):
+    """Rounding leaves rows below the margin that they lie on; with a large C that is no gap."""
+    X = np.random.default_rng(seed).standard_normal((200, 50)).astype(np.float32) + 3
+    lifted = make_lifted(X, n_anchors=6, n_neighbors=1, seed=seed)
+    problem = make_problem(lifted, loss="hinge", C=C, noise=0.0, seed=seed)
+    result = dual.solve(
+        problem, tol=1e-3, max_iter=200, rng=np.random.default_rng(0), newton_after=20
+    )
+    assert result.converged
+    assert result.n_iter < 60
+    assert result.objective == pytest.approx(problem.objective(result.weights), rel=1e-4)

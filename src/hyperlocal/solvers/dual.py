@@ -21,7 +21,7 @@ from ..model.problem import Problem, squared_norms_by_column
 from ..runtime.progress import Monitor
 from ..runtime.threads import split_evenly
 from .best_columns import BestColumns
-from .full_check import SeeScores, half_norms, losses_and_gaps
+from .full_check import SeeScores, best_stretches, half_norms, losses_and_gaps
 from .loop import Epochs
 from .newton import NewtonDescent, epochs_worth_it
 from .parts import Parts, worth_parts
@@ -267,7 +267,11 @@ class Descent:
             self.check(number)
         else:
             self.weights[:] = newton.weights()
-            self.check(number, newton.apart())
+            stretches = np.zeros(self.n_groups)
+            if not self.problem.is_smooth:
+                stretches = best_stretches(self.weights, self.objectives_of)
+                self.weights += (stretches[:, None] * self.weights).astype(self.weights.dtype)
+            self.check(number, newton.apart(stretches))
 
     def may_end(self, epochs: Epochs) -> bool:
         """Whether the last weights may be returned; a monitor that stops a run has its reasons."""

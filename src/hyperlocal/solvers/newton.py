@@ -237,9 +237,13 @@ class NewtonDescent:
         """Of all columns."""
         return sum(one.gap for one in self.columns)
 
-    def apart(self) -> np.ndarray:
-        """``½‖w − Σ_i α_i y_i z_i‖²`` of each column."""
-        return np.array([one.apart for one in self.columns])
+    def apart(self, stretches: np.ndarray) -> np.ndarray:
+        """``½‖w − Σ_i α_i y_i z_i‖²`` of each column, for weights longer by a share of theirs."""
+        away = [
+            one.gradient + stretch * one.weights
+            for one, stretch in zip(self.columns, stretches, strict=True)
+        ]
+        return np.array([0.5 * float(one @ one) for one in away])
 
     def facts(self) -> dict[str, float]:
         """Facts of the last step, for the monitor."""
