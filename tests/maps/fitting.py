@@ -11,9 +11,16 @@ def fitted(feature_map, X, weights=None, seed=0):
     return feature_map.fit(X, None, weights, np.random.default_rng(seed))
 
 
-def named(name, X, seed=0):
+def named(name, X, seed=0, *, is_local=True):
     """The map of that name, fitted."""
-    return fitted(make_feature_map(name, X, np.random.default_rng(seed)), X, seed=seed)
+    rng = np.random.default_rng(seed)
+    return fitted(make_feature_map(name, X, rng, is_local=is_local), X, seed=seed)
+
+
+def indicators(n_rows=50, n_columns=8, n_values=10, seed=0, dtype="float64"):
+    """Categories as indicators: dense rows, most of them zeros."""
+    values = np.random.default_rng(seed).integers(0, n_values, (n_rows, n_columns))
+    return np.eye(n_values, dtype=dtype)[values].reshape(n_rows, -1)
 
 
 def positive_rows(n_rows=40, n_features=6, seed=0):

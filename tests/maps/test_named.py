@@ -7,7 +7,8 @@ from sklearn.preprocessing import StandardScaler
 
 from hyperlocal.maps.base import FeatureMap
 from hyperlocal.maps.named import FEATURE_MAPS, check_feature_map
-from maps.fitting import named, positive_rows, read_rows
+from hyperlocal.maps.quadratic import QuadraticMap
+from maps.fitting import indicators, named, positive_rows, read_rows
 from reference.problems import make_rows, stored
 
 
@@ -20,6 +21,28 @@ def test_automatic_map():
     assert n_axes <= 40
     assert named("auto", wide).n_features_out == 65 + n_axes * (n_axes + 3) // 2
     assert type(named("auto", stored(wide, "float64", "csr"))) is FeatureMap
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+def test_automatic_map_of_indicators(kind):
+    """One model of few non-zero numbers has all products; local ones, and wider rows, none."""
+    X, wide = indicators(), indicators(n_columns=26)
+    if kind == "csr":
+        X, wide = sp.csr_array(X), sp.csr_array(wide)
+    assert named("auto", X, is_local=False).n_features_out == 80 * 83 // 2
+    assert type(named("auto", X)) is FeatureMap
+    products = named("auto", wide, is_local=False)
+    assert type(products) is (FeatureMap if kind == "csr" else QuadraticMap)
+    assert products.n_features_out < 260 * 50
+
+
+def test_mostly_zero_rows_are_stored_as_csr():
+    """Wide rows with few numbers that are not zero; neither narrow nor dense ones."""
+    X = indicators()
+    for name in (None, "quadratic"):
+        assert sp.issparse(named(name, X).stored(X))
+        for rows in (X[:, :60], X + 1):
+            assert not sp.issparse(named(name, rows).stored(rows))
 
 
 @pytest.mark.parametrize("name", FEATURE_MAPS)

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA
 
 from hyperlocal.maps.quadratic import QuadraticMap, principal_axes
-from maps.fitting import fitted, named, read_rows
+from maps.fitting import fitted, indicators, named, read_rows
 from reference.problems import TOLERANCE, every_storage, make_rows
 from reference.rows import written_out
 
@@ -127,3 +127,30 @@ def test_gradients_are_central_differences(storage, n_axes):
     for i, step in enumerate(1e-5 * np.eye(5)):
         change = (feature_map.mapped(X + step) - feature_map.mapped(X - step)) / 2e-5
         np.testing.assert_allclose(found[..., i], np.einsum("ncp,np->nc", coef, change), atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sparse_storage_changes_nothing(dtype):
+    """Dense rows stored as CSR have the same map, products, gradients and weights."""
+    X = indicators(dtype=dtype)
+    maps = [fitted(QuadraticMap(rescale=True, is_sparse=is_sparse), X) for is_sparse in (0, 1)]
+    coef = np.random.default_rng(0).standard_normal((50, 2, maps[0].n_features_out)).astype(dtype)
+    found = [
+        (
+            read_rows(one, X), one.products(X, X[:5]), one.pull_back(X, coef)[0], one.inner_rows(X),
+            one.gradients(one.stored(X), coef), one.slopes(one.inner_rows(X)[:3], coef[:4]),
+        )
+        for one in maps
+    ]  # fmt: skip
+    for dense, sparse in zip(*found, strict=True):
+        np.testing.assert_allclose(dense, sparse, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
+
+
+def test_numbers_that_are_read():
+    """All of dense rows; of sparse ones the products of what is not zero."""
+    X = indicators()
+    dense, sparse = (fitted(QuadraticMap(is_sparse=is_sparse), X) for is_sparse in (False, True))
+    assert dense.row_length(dense.stored(X)) == 80 * 83 // 2
+    assert sparse.row_length(sparse.stored(X)) == 8 + 8 * 9 // 2
+    assert sparse.row_length(sparse.stored(X[:0])) == 0
+    assert np.count_nonzero(read_rows(sparse, X), axis=1).max() == 44

@@ -192,3 +192,38 @@ def test_threads_do_not_change_the_choice():
     X, y = clean_curve(500, 3)
     scores = [automatic(n_jobs=n).fit(X, y).decision_function(X) for n in (1, 2)]
     np.testing.assert_array_equal(*scores)
+
+
+def paired_categories(n_rows=2_000, seed=0):
+    """Indicators of eight columns, of which two count together."""
+    rng = np.random.default_rng(seed)
+    values = rng.integers(0, 10, (n_rows, 8))
+    table = rng.normal(size=(10, 10))
+    return np.eye(10)[values].reshape(n_rows, -1), table[values[:, 2], values[:, 5]] > 0
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+def test_pairs_of_categories_are_found(storage):
+    """What only products of indicators tell, whether rows are dense or sparse."""
+    X, y = paired_categories()
+    model = automatic().fit(storage(X[:1_500]), y[:1_500])
+    assert model.chosen_["feature_map"] == "auto"
+    straight = LocallyLinearSVC(1, n_neighbors=1, feature_map=None, C=1.0)
+    straight.fit(X[:1_500], y[:1_500])
+    errors = [(one.predict(storage(X[1_500:])) != y[1_500:]).mean() for one in (model, straight)]
+    assert errors[0] < errors[1] / 2
+
+
+def test_nothing_richer_is_tried_where_no_row_is_wrong(monkeypatch):
+    """Many held-out rows, all right: the linear model stays, and its relevance is not learned."""
+    X = np.random.default_rng(0).normal(size=(1_000, 3))
+    y = X[:, 0] > 0
+    X[:, 0] += np.where(y, 3, -3)
+    tried = []
+    of = selection.paths_of
+    monkeypatch.setattr(selection, "paths_of", lambda *given: tried.append(given[0]) or of(*given))
+    choice = automatic(relevance="auto").fit(X, y).chosen_
+    assert (choice["n_anchors"], choice["feature_map"]) == (1, None)
+    assert all(one.is_linear for one in tried)
+    automatic(relevance=None).fit(X[:60], y[:60])
+    assert len(tried) > 2

@@ -47,10 +47,10 @@ def core_rows(
     return _core.rows(X, quadratic, scale, n_features if n_paired is None else n_paired)
 
 
-def quadratic_width(n_features: int, n_paired: int | None = None) -> int:
+def quadratic_width(n_features: Any, n_paired: int | None = None) -> Any:
     """Columns of the quadratic map: the features, and squares and products in pairs.
 
-    These are of the first ``n_paired`` features, or of all.
+    These are of the first ``n_paired`` features, or of all. Numbers may be arrays.
     """
     n_paired = n_features if n_paired is None else n_paired
     return n_features + n_paired * (n_paired + 1) // 2

@@ -43,7 +43,8 @@ class LocallyLinearSVC(AutomaticChain, StreamFitting, ChainClassifier):
         products of these, a finite map of an additive kernel, and so on. "auto" is quadratic on
         rescaled rows (so that features and products have similar sizes); above 64 features these
         and the products of at most 40 principal components, each with at least half a percent of
-        the variance. It is the row itself for sparse rows.
+        the variance. It is the row itself for sparse rows. Of up to 256 columns that are mostly
+        zeros, as indicators are, one model has all products, and local ones the row itself.
     code_on : {"input", "features"}, column indices or transformer, default="input"
         What distances to anchors are measured on.
     normalize : bool, default=True

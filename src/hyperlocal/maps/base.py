@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..data.rows import core_rows
+from ..data.rows import canonical, core_rows
 from ..runtime.threads import Workers
 from .plain import NotPlain, Step
 
@@ -28,8 +28,12 @@ class FeatureMap:
     #: What features are multiplied by so that they have similar sizes; None for features as given.
     unit: np.ndarray | None = None
 
-    def __init__(self, n_features_in: int = 0):
+    #: Whether dense rows are stored as CSR, because most of their numbers are zero.
+    is_sparse = False
+
+    def __init__(self, n_features_in: int = 0, *, is_sparse: bool = False):
         self.n_features_in = n_features_in
+        self.is_sparse = is_sparse
 
     def fit(self, X: Any, y: Any, sample_weight: np.ndarray, rng: np.random.Generator) -> Any:
         """Learn what the map needs from training rows."""
@@ -43,7 +47,7 @@ class FeatureMap:
 
     def stored(self, X: Any) -> Any:
         """The rows as they are stored during training."""
-        return X
+        return canonical(sp.csr_array(X)) if self.is_sparse and not sp.issparse(X) else X
 
     def stored_with(self, X: Any, workers: Workers) -> Any:
         """:meth:`stored`, by threads where a map has use for them."""
@@ -52,6 +56,10 @@ class FeatureMap:
     def rows(self, stored: Any) -> Any:
         """Stored rows as the compiled core reads them."""
         return core_rows(stored)
+
+    def row_length(self, stored: Any) -> float:
+        """How many numbers of a mapped row are read, in the mean: not the zeros of sparse rows."""
+        return stored.nnz / max(1, stored.shape[0]) if sp.issparse(stored) else self.n_features_out
 
     def mapped(self, X: Any) -> Any:
         """φ(x) written out, for coding on mapped features."""

@@ -37,6 +37,10 @@ class ComposedMap(FeatureMap, ABC):
         """As the inner map reads them."""
         return self.inner.rows(stored)
 
+    def row_length(self, stored: Any) -> float:
+        """That of the inner map."""
+        return self.inner.row_length(stored)
+
     def mapped(self, X: Any) -> Any:
         """φ of changed rows."""
         return self.inner.mapped(self.changed(X))

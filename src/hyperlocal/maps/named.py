@@ -25,6 +25,12 @@ WIDEST_QUADRATIC_INPUT = 64
 # at most so many, each with at least that share of the variance. The features stay beside them.
 N_PRINCIPAL_AXES = 40
 LEAST_SHARE = 0.005
+# Of rows that are mostly zeros, as indicators of categories are, one model has all products of so
+# many features: 33,000, most of them zero.
+WIDEST_SPARSE_INPUT = 256
+# Wide rows with a smaller share of numbers that are not zero are read faster as CSR (measured with
+# 128 and 784 features, two and ten classes: from a third to a sixth).
+LEAST_DENSE = 0.2
 NYSTROEM_COMPONENTS = 100
 
 
@@ -44,22 +50,28 @@ def check_feature_map(feature_map: Any) -> None:
 
 
 def make_feature_map(
-    feature_map: Any, X: Any, rng: np.random.Generator, n_rows: int | None = None
+    feature_map: Any,
+    X: Any,
+    rng: np.random.Generator,
+    n_rows: int | None = None,
+    *,
+    is_local: bool = True,
 ) -> FeatureMap:
     """The unfitted map that an estimator's ``feature_map`` argument names, for rows like ``X``.
 
-    If ``X`` is a sample, ``n_rows`` is the number of all rows.
+    If ``X`` is a sample, ``n_rows`` is the number of all rows. ``is_local`` tells whether there are
+    several models.
     """
     if isinstance(feature_map, FeatureMap):
         return copy(feature_map)
     if feature_map == "auto":
-        return _automatic_map(X, n_rows)
+        return _automatic_map(X, n_rows, is_local)
     if feature_map is None or feature_map == "identity":
-        return FeatureMap()
+        return _linear_map(X)
     if feature_map == "bias_only":
         return BiasOnlyMap()
     if feature_map == "quadratic":
-        return QuadraticMap()
+        return QuadraticMap(is_sparse=_has_few_products(X))
     if isinstance(feature_map, str) and feature_map.startswith("piecewise"):
         return _piecewise_map(feature_map, X, n_rows)
     if feature_map == "additive_chi2":
@@ -80,8 +92,35 @@ def _piecewise_map(feature_map: str, X: Any, n_rows: int | None) -> FeatureMap:
     return PiecewiseMap(_quadratic_map(pieces.n_features_out, n_rows or X.shape[0]))
 
 
-def _automatic_map(X: Any, n_rows: int | None) -> FeatureMap:
-    return FeatureMap() if sp.issparse(X) else _quadratic_map(X.shape[1], n_rows)
+def _automatic_map(X: Any, n_rows: int | None, is_local: bool) -> FeatureMap:
+    """Products of indicators make one model as rich as local models are, which stay linear then."""
+    few_products = _has_few_products(X)
+    if few_products and not is_local:
+        return QuadraticMap(rescale=True, n_rows=n_rows, is_sparse=True)
+    if few_products or sp.issparse(X):
+        return _linear_map(X)
+    return _quadratic_map(X.shape[1], n_rows)
+
+
+def _linear_map(X: Any) -> FeatureMap:
+    is_wide = X.shape[1] > WIDEST_QUADRATIC_INPUT
+    return FeatureMap(is_sparse=is_wide and float(_counts(X).mean()) < LEAST_DENSE * X.shape[1])
+
+
+def _has_few_products(X: Any) -> bool:
+    """Whether rows have no more products than dense rows of few features, most of them zero."""
+    width = X.shape[1]
+    if width > WIDEST_SPARSE_INPUT or (width <= WIDEST_QUADRATIC_INPUT and not sp.issparse(X)):
+        return False
+    counts = _counts(X)
+    few = min(WIDEST_QUADRATIC_INPUT, width / 2)
+    return bool(np.square(counts.astype(np.float64)).mean() <= few**2)
+
+
+def _counts(X: Any) -> np.ndarray:
+    """How many numbers are not zero, in each of some rows."""
+    sample = X[:ROWS_FOR_PRINCIPAL_AXES]
+    return np.diff(sample.indptr) if sp.issparse(X) else np.count_nonzero(sample, axis=1)
 
 
 def _quadratic_map(width: int, n_rows: int | None) -> FeatureMap:

@@ -109,7 +109,8 @@ class ChainSettings:
                 anchors = self.before.transform(np.asarray(anchors, dtype=data.X.dtype))
             data = replace(data, X=self.before.transform(data.X))
         labels, weights, n_rows = data.labels, data.sample_weight, data.n_represented
-        feature_map = make_feature_map(self.feature_map, data.X, rng, n_rows)
+        is_local = not isinstance(self.n_anchors, int) or self.n_anchors > 1
+        feature_map = make_feature_map(self.feature_map, data.X, rng, n_rows, is_local=is_local)
         feature_map = feature_map.fit(data.X, labels, weights, rng)
         code_on = CodeOn(self.code_on).fit(data.X, labels)
         space = code_on.transform(data.X, feature_map)

@@ -55,6 +55,8 @@ class LiftedRows:
     workers : Workers
     is_dense : bool
         Whether φ is stored densely; only then scores may go through GEMM.
+    row_length : float, optional
+        How many numbers of φ are read, in the mean over rows; by default all.
     row_norms : ndarray of shape (n_rows,), optional
         ``‖[φ, B]‖²`` of each row, where known from before.
     offset : float
@@ -70,6 +72,7 @@ class LiftedRows:
         normalize: bool,
         workers: Workers,
         is_dense: bool = True,
+        row_length: float | None = None,
         row_norms: np.ndarray | None = None,
         offset: float = 0.0,
     ):
@@ -79,6 +82,7 @@ class LiftedRows:
         self.width = rows.width
         self.bias = bias
         self.is_dense = is_dense
+        self.row_length = rows.width if row_length is None else row_length
         self.dtype = codes.weights.dtype
         self.anchors = codes.anchors
         self.n_neighbors = codes.anchors.shape[1]
@@ -89,6 +93,11 @@ class LiftedRows:
         self._products: tuple[np.ndarray, np.ndarray] | None = None
         self.gate = self._unit_gate(codes.weights) if normalize else codes.weights
         self.core = _core.lifted(rows, self.anchors, self.gate, n_anchors, bias, offset)
+
+    @property
+    def visit_length(self) -> float:
+        """How many numbers of a lifted row are read, in the mean."""
+        return self.n_neighbors * (self.row_length + 1)
 
     @property
     def n_blocks(self) -> int:
@@ -138,7 +147,7 @@ class LiftedRows:
         codes = Codes(self.anchors, gate, gate)
         return LiftedRows(
             self.rows, codes, self.n_anchors, self.bias, False, self.workers,
-            is_dense=self.is_dense, row_norms=self._row_norms,
+            is_dense=self.is_dense, row_length=self.row_length, row_norms=self._row_norms,
             offset=self.offset * float(factors[-1]),
         )  # fmt: skip
 

@@ -205,6 +205,7 @@ class LocalModel:
             self.normalize and not is_scaled,
             workers,
             is_dense=not sp.issparse(stored),
+            row_length=self.feature_map.row_length(stored),
             row_norms=row_norms,
             offset=self.bias.offset,
         )

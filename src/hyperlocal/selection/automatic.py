@@ -23,6 +23,7 @@ from ..maps.linear import MappedInput
 from ..maps.piecewise import N_PIECES, PiecewiseMap
 from ..model.chain_settings import ChainSettings
 from ..model.local_model import LocalModel
+from ..model.multiclass import predicted_codes
 from ..model.residuals import RegressionLoss
 from ..runtime.threads import Workers
 from ..solvers.training import Training
@@ -227,11 +228,11 @@ def choose(
             best, n_without_gain = trials, 0
         else:
             n_without_gain += 1
-        if n_without_gain == MOST_WITHOUT_GAIN + 2 * (best is tried[0]):
+        if best.is_right or n_without_gain == MOST_WITHOUT_GAIN + 2 * (best is tried[0]):
             break
     assert best is not None
     richer = None
-    scalable = [one for one in tried if one.is_scalable]
+    scalable = [one for one in tried if one.is_scalable and not best.is_right]
     if scalable and not best.is_scalable:
         second = min(scalable, key=lambda one: float(one.values.mean()))
         richer = Choice(second.settings, second.C)
@@ -276,6 +277,14 @@ class _Trials:
     def is_solved(self) -> bool:
         """Whether some C took few epochs."""
         return bool(np.isfinite(self.values).all())
+
+    @property
+    def is_right(self) -> bool:
+        """Whether no held-out row is wrong, of many: there is nothing to gain."""
+        is_open = self.paths[0].rows.is_numeric or len(self.values) < ENOUGH_ROWS_FOR_COST
+        return (not is_open and self.is_solved) and not any(
+            (predicted_codes(path.scores) != path.target).any() for path in self.paths
+        )
 
     def is_better_than(self, other: _Trials, n_errors: float) -> bool:
         """Whether this candidate is to be preferred, by the rows that both were evaluated on."""

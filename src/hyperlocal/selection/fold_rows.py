@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 # then, and this one counts if the gap is not much larger: all rows would take too many epochs.
 PATH_TOL, PATH_TOL_OF_REGRESSION = 3e-2, 1e-2
 MOST_EPOCHS = 30
+MOST_TIMES_LONGER = 10
 LARGEST_GAP = 0.1
 # A system of the products of N rows takes less time than dual descent where N² is less than so many
 # times the numbers that a visit takes (60 epochs; they take 30 to 200).
@@ -55,6 +56,11 @@ class PathSolver:
     def tol(self) -> float:
         is_regression = isinstance(self.training.loss, RegressionLoss)
         return max(PATH_TOL_OF_REGRESSION if is_regression else PATH_TOL, self.training.tol)
+
+    def epochs_over(self, lifted: LiftedRows) -> int:
+        """The most epochs: more over rows of which most numbers are zero, which take less time."""
+        longer = min(MOST_TIMES_LONGER, (lifted.width + 1) / (lifted.row_length + 1))
+        return min(int(self.most_epochs * longer), self.training.max_iter)
 
     @property
     def largest_gap(self) -> float:
@@ -85,7 +91,7 @@ class LiftedFold(FoldRows):
             newton_after = 0.0  # the products serve every C
         result = dual.solve(
             problem, tol=solver.tol, rng=path.rng, alpha=path.alpha, newton_after=newton_after,
-            max_iter=min(solver.most_epochs, solver.training.max_iter), keep_best=False,
+            max_iter=solver.epochs_over(self.train), keep_best=False,
         )  # fmt: skip
         gap = result.duality_gap / max(result.objective, np.finfo(float).tiny)
         assert result.alpha is not None  # dual descent has them
@@ -134,9 +140,8 @@ def rows_of_folds(
             ProductsFold(products[np.ix_(train, train)], products[np.ix_(test, train)])
             for train, test in parts
         ]
-    found = None
-    if is_wide(chain, X.shape[0]):
-        found = coordinates(chain, X, chain.lift(X, workers, codes))
+    lifted = chain.lift(X, workers, codes)
+    found = coordinates(chain, X, lifted) if is_wide(lifted) else None
 
     def lift(rows: np.ndarray) -> LiftedRows:
         if found is None:
@@ -155,9 +160,8 @@ def _is_one_system(chain: LocalModel, loss: str | RegressionLoss, n_rows: int) -
     return is_wide and n_rows**2 <= SQUARE_PER_NUMBER * chain.gate.n_neighbors * width
 
 
-def is_wide(chain: LocalModel, n_rows: int) -> bool:
+def is_wide(lifted: LiftedRows) -> bool:
     """Whether a visit of a lifted row takes longer than one of its coordinates."""
-    width = chain.feature_map.n_features_out + 1
-    has_all = n_rows**2 < MOST_NUMBERS
-    n_coordinates = COORDINATES_PER_ROW * n_rows if has_all else MOST_PIVOTS
-    return chain.gate.n_neighbors * width > n_coordinates
+    has_all = lifted.n_rows**2 < MOST_NUMBERS
+    n_coordinates = COORDINATES_PER_ROW * lifted.n_rows if has_all else MOST_PIVOTS
+    return lifted.visit_length > n_coordinates

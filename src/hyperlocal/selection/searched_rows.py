@@ -63,11 +63,10 @@ class SearchedRows:
         self.stored = self.chain.feature_map.stored(data.X)
         self.codes = self.chain.encode(data.X, workers)
         self.coordinates = None
-        n_rows = data.X.shape[0]
-        if n_rows <= MOST_ROWS and is_wide(self.chain, n_rows):
-            self.coordinates = coordinates(
-                self.chain, data.X, self.chain.lift(data.X, workers, self.codes)
-            )
+        if data.X.shape[0] <= MOST_ROWS:
+            lifted = self.chain.lift_stored(self.stored, self.codes, workers)
+            if is_wide(lifted):
+                self.coordinates = coordinates(self.chain, data.X, lifted)
 
     def evaluate(
         self,

@@ -65,7 +65,7 @@ def start_in_coordinates(
 ) -> np.ndarray | None:
     """Dual variables to start from, where that saves time; None elsewhere."""
     lifted = problem.lifted
-    n_numbers = lifted.n_neighbors * (lifted.width + 1)
+    n_numbers = lifted.visit_length
     is_worth_it = (
         training.solver == "dual"
         and n_numbers >= TIMES_AS_WIDE * MOST_PIVOTS

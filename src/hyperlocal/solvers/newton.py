@@ -104,7 +104,7 @@ def _costs(problem: Problem) -> dict[type[WrittenRows | LiftedProducts], float]:
     by_products = EPOCHS_OF_SQUARES if problem.is_quadratic else EPOCHS_BY_PRODUCTS * k**2
     by_products *= 1 if has_small_blocks(lifted) else WITHOUT_BLOCKS
     return {
-        WrittenRows: EPOCHS_PER_NUMBER * width**2 / (k * (lifted.width + 1)) if fits else np.inf,
+        WrittenRows: EPOCHS_PER_NUMBER * width**2 / lifted.visit_length if fits else np.inf,
         BlockProducts: _epochs_of_matrices(problem) if has_matrix else np.inf,
         LiftedProducts: by_products,
     }
@@ -118,7 +118,9 @@ def _epochs_of_matrices(problem: Problem) -> float:
     sums = 0 if is_known else lifted.n_rows * k * (k + 1) / 2 * width**2 / 2
     factor = lifted.n_numbers**3 / 6
     n_systems = 1 if problem.is_quadratic else N_SYSTEMS
-    return n_systems * SHARE_OF_A_VISIT * (sums + factor) / (2 * lifted.n_rows * k * width)
+    return (
+        n_systems * SHARE_OF_A_VISIT * (sums + factor) / (2 * lifted.n_rows * lifted.visit_length)
+    )
 
 
 @dataclass(frozen=True)
