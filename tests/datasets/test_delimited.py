@@ -1,9 +1,11 @@
 """Tests of hyperlocal.datasets.delimited: layouts of tables, types of columns, and line numbers."""
 
+import re
+
 import numpy as np
 import pytest
 
-from hyperlocal.datasets import read_table
+from hyperlocal.datasets import read_table, stream
 from hyperlocal.datasets.delimited import (
     find_layout,
     import_pandas,
@@ -101,15 +103,35 @@ def test_numbered_header(write):
         ("a,b\n1,0,\n2,1,\n", ["a", "b", "Unnamed: 2"]),
         (",a,b\n0,1,0\n1,2,1\n", ["Unnamed: 0", "a", "b"]),
         ("a,a,b\n0,1,0\n1,2,1\n", ["a", "a.1", "b"]),
+        ("a,a,a.1,b\n0,1,2,0\n1,2,3,1\n", ["a", "a.2", "a.1", "b"]),
     ],
-    ids=["row names of R", "comma at the end", "row numbers", "twice the same name"],
+    ids=["row names of R", "comma at the end", "row numbers", "twice the same name", "name taken"],
 )
 def test_names_of_columns(text, names, write):
     """Cells without a name get one, and all names differ."""
-    frame, has_names = read_delimited(write("a.csv", text))
+    frame, layout = read_delimited(write("a.csv", text))
     assert frame.columns.tolist() == names
-    assert has_names
+    assert layout.has_header
     assert frame["b"].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("a,y\nr1,1,0\nr2,2,1\n", "rows have 3 cells and the header 2.*column 'Unnamed: 0'"),
+        ("a,a,y\n0,1,0\n1,2,1\n", "several columns are named 'a': a later one is 'a.1'"),
+        ("a,y\n1,0,\n2,1,\n", None),
+        ("a,y\n1,0\n2,1\n", None),
+    ],
+    ids=["a cell more", "twice the same name", "comma at the end", "nothing to say"],
+)
+def test_how_a_header_was_read_is_noted(text, note, write):
+    """A header that is a cell short, or names two columns alike, is stated, also of a stream."""
+    path = write("a.csv", text)
+    given, streamed = read_table(path, target="y").notes, stream(path, "y").notes
+    assert given == streamed
+    assert len(given) == (note is not None)
+    assert note is None or re.match(note, given[0])
 
 
 def test_labels_that_are_not_whole_numbers(write):
@@ -122,7 +144,10 @@ def test_labels_that_are_not_whole_numbers(write):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b,c\n1,2,0\n1,2,3,1\n", "line 3: 4 cells where the others have 3"),
+        (
+            "a,b,c\n1,2,0\n1,2,3,1\n",
+            "line 3: 4 cells where the others have 3; quote cells that hold ','",
+        ),
         ('a,b\n1,0\n"2,1\n3,0\n', "a quote that is never closed"),
     ],
 )

@@ -88,7 +88,7 @@ def _run(arguments: argparse.Namespace) -> int:
         for number, rows in enumerate(blocks):
             quiet = arguments.quiet or arguments.stream
             if not arguments.stream:
-                print_notes(stored.notes_on(rows.X), quiet=quiet)
+                print_notes([*rows.notes, *stored.notes_on(rows.X)], quiet=quiet)
             labels = stored.apply(stored.pipeline.predict, rows.X, quiet=quiet)
             scores = outputs(rows.X, quiet)
             n_rows += len(labels)

@@ -41,6 +41,7 @@ class Layout:
     decimal: str
     codes: tuple[int, ...]  #: columns that stay text: codes with leading zeros, and some words
     lines_before: int  #: lines before the first row
+    notes: tuple[str, ...] = ()  #: what the header leaves open, and how it was read
 
     def options(self) -> dict[str, Any]:
         """Arguments of ``pandas.read_csv``."""
@@ -59,18 +60,18 @@ class Layout:
         }
 
 
-def read_delimited(path: Path, target: str | int | None = None) -> tuple[Any, bool]:
+def read_delimited(path: Path, target: str | int | None = None) -> tuple[Any, Layout]:
     """Read a whole table; a target that is a cell of the first line makes that line a header.
 
     Returns
     -------
     DataFrame
-    bool
-        Whether the names of its columns come from the file.
+    Layout
+        How it is written in its file.
     """
     layout = find_layout(path, target)
     (frame,) = _frames(path, layout, None)
-    return frame, layout.has_header
+    return frame, layout
 
 
 def read_delimited_blocks(path: Path, n_rows: int | None, layout: Layout) -> Iterator[Any]:
@@ -96,7 +97,10 @@ def _fault(error: str, layout: Layout) -> str:
     found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", error)
     if found:
         expected, line, n_cells = found.groups()
-        return f", line {line}: {n_cells} cells where the others have {expected}"
+        return (
+            f", line {line}: {n_cells} cells where the others have {expected}; quote cells that "
+            f"hold {layout.delimiter!r}"
+        )
     found = re.search(r"EOF inside string starting at row (\d+)", error)
     if found:
         return f", line {int(found[1]) + 1}: a quote that is never closed"
@@ -154,7 +158,8 @@ def find_layout(path: Path, target: str | int | None) -> Layout:
     has_header = _is_header(first, others, target)
     if has_header and not others:
         raise ValueError(f"{path}: a header but no rows")
-    names = _names(first, others) if has_header else [f"column {j}" for j in range(len(first))]
+    given = _names(first, others) if has_header else [f"column {j}" for j in range(len(first))]
+    names = tuple(_unique(given))
     data = others if has_header else rows
     if len(data[0]) > len(names):  # pandas would take the first cells for row names
         raise ValueError(
@@ -162,8 +167,9 @@ def find_layout(path: Path, target: str | int | None) -> Layout:
             f"{len(first)}"
         )
     return Layout(
-        delimiter, tuple(_unique(names)), has_header, _decimal(data, delimiter),
+        delimiter, names, has_header, _decimal(data, delimiter),
         tuple(_code_columns(data, len(names))), n_before + has_header,
+        tuple(_header_notes(len(first), given, names)),
     )  # fmt: skip
 
 
@@ -251,10 +257,26 @@ def _names(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _unique(names: Sequence[str]) -> Iterator[str]:
-    seen: Counter[str] = Counter()
+    taken: set[str] = set()
     for name in names:
-        yield f"{name}.{seen[name]}" if seen[name] else name
-        seen[name] += 1
+        one, number = name, 0
+        while one in taken or (number and one in names):
+            number += 1
+            one = f"{name}.{number}"
+        taken.add(one)
+        yield one
+
+
+def _header_notes(n_cells: int, given: Sequence[str], names: Sequence[str]) -> Iterator[str]:
+    """What to say of a header that is a cell short, or names several columns alike."""
+    if len(names) > n_cells and given[-1] != f"Unnamed: {n_cells}":  # else a comma ends each row
+        yield (
+            f"rows have {len(names)} cells and the header {n_cells}: the first cell is read as the "
+            f"name of the row, column {names[0]!r}"
+        )
+    for old, new in zip(given, names, strict=True):
+        if old != new:
+            yield f"several columns are named {old!r}: a later one is {new!r}"
 
 
 def _decimal(rows: Sequence[Sequence[str]], delimiter: str) -> str:

@@ -248,8 +248,9 @@ class TableStream(RowStream):
 
     @property
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]
-        """What is left out."""
-        return without_label(self._survey.n_without)
+        """How the header was read, and what is left out."""
+        notes = () if self._is_parquet else self._layout.notes
+        return (*notes, *without_label(self._survey.n_without))
 
     @property
     def fitted_encoder(self) -> Any:

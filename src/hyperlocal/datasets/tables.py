@@ -140,9 +140,10 @@ def read_raw(
         data = read_svmlight(path)
         return RawRows(data.name, data.X_train, data.y_train)
     if kind == ".parquet":
-        frame, has_names = read_parquet(path), True
+        frame, has_names, notes = read_parquet(path), True, ()
     else:
-        frame, has_names = read_delimited(path, known_column(target, columns))
+        frame, layout = read_delimited(path, known_column(target, columns))
+        has_names, notes = layout.has_header, layout.notes
     wanted = Wanted(path, target, columns, optional, has_names)
     X, labels, n_without = wanted.parts(frame)
     if not len(X):
@@ -150,7 +151,7 @@ def read_raw(
     y = None if labels is None else tidy_labels(labels)
     return RawRows(
         table_name(path), X, y, tuple(X.columns), wanted.target_of(frame), has_names,
-        without_label(n_without),
+        (*notes, *without_label(n_without)),
     )  # fmt: skip
 
 
