@@ -2,6 +2,7 @@
 
 import json
 import os
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
 from cli.models import QUICK, lines_of
+from hyperlocal import LocallyLinearSVC
 from hyperlocal.cli import main, model_file
 from hyperlocal.datasets import make_banana, read_raw
 
@@ -45,6 +47,26 @@ def test_settings(banana_csv, tmp_path):
     assert main([*common, "--set", "C=0.5", "--set", "loss=hinge", "--set", "n_anchors=9"]) == 0
     model = model_file.load(path).model
     assert (model.C, model.loss, len(model.anchors_)) == (0.5, "hinge", 9)
+
+
+def test_the_table_is_not_kept_while_a_model_is_fitted(cats_csv, tmp_path, monkeypatch):
+    """Only its encoded rows are: the table of the file is often larger."""
+    tables, alive = [], []
+
+    def reading(*given, **options):
+        rows = read_raw(*given, **options)
+        tables.append(weakref.ref(rows.X))
+        return rows
+
+    def fitting(self, *given):
+        alive.append(tables[0]() is not None)
+        return fit(self, *given)
+
+    fit = LocallyLinearSVC.fit
+    monkeypatch.setattr("hyperlocal.cli.fit.read_raw", reading)
+    monkeypatch.setattr(LocallyLinearSVC, "fit", fitting)
+    assert main(["fit", cats_csv, "--output", str(tmp_path / "m.skops"), *QUICK]) == 0
+    assert alive == [False]
 
 
 def test_stream_fits_and_predicts_in_blocks(cats_csv, tmp_path, capsys):

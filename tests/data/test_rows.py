@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from hyperlocal.data.rows import core_rows, quadratic_width, stored_as, take_rows
+from hyperlocal.data.rows import as_csr, core_rows, quadratic_width, stored_as, take_rows
 from reference.problems import TOLERANCE, every_map, every_storage, make_rows
 from reference.rows import group_sums, quadratic_map, written_out
 
@@ -32,6 +32,16 @@ def test_fetched_rows_are_the_rows_written_out(dtype, storage, quadratic, n_feat
     X = make_rows(dtype, storage, n_rows=12, n_features=n_features)
     expected = written_out(X, quadratic)
     np.testing.assert_allclose(gathered(X, quadratic), expected, rtol=TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (1, 1), (20_000, 3)])
+def test_dense_rows_as_csr(shape):
+    """They are those of scipy, whatever the number of blocks."""
+    X = np.random.default_rng(0).integers(-1, 2, shape).astype(np.float32)
+    own, expected = as_csr(X), sp.csr_array(X)
+    for name in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(own, name), getattr(expected, name))
+    assert own.indices.dtype == np.int32
 
 
 FIRST_ROW_EMPTY = """

@@ -1,8 +1,11 @@
 """Tests of hyperlocal.maps.composed: maps of rows that are changed first."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
+from hyperlocal.maps.base import FeatureMap
 from hyperlocal.maps.composed import ComposedMap
 from hyperlocal.maps.linear import InputMap, MappedInput
 from hyperlocal.maps.piecewise import PiecewiseMap
@@ -40,3 +43,16 @@ def test_the_change_must_be_stated():
     """A map without it cannot be made."""
     with pytest.raises(TypeError, match="changed"):
         ComposedMap()
+
+
+def test_rows_that_become_sparse_are_changed_in_blocks():
+    """They are those that are changed at once, and take less memory than the changed rows."""
+    rng = np.random.default_rng(0)
+    rows = rng.random((50_000, 40)) * (rng.random((50_000, 40)) < 0.05)
+    own = MappedInput(InputMap(np.arange(1.0, 41.0)), FeatureMap(40, is_sparse=True))
+    tracemalloc.start()
+    stored = own.stored(rows)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_array_equal(stored.toarray(), own.changed(rows))
+    assert peak < rows.nbytes

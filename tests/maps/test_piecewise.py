@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -110,3 +112,14 @@ def test_thresholds_are_found_by_default():
     assert str(model.chosen_["feature_map"]).startswith("piecewise")
     again = LocallyLinearSVC(**model.chosen_, random_state=0).fit(X, y)
     np.testing.assert_allclose(again.decision_function(X), model.decision_function(X), rtol=1e-2)
+
+
+def test_pieces_are_made_in_blocks():
+    """Mapping many rows takes the memory of the mapped rows and of one block."""
+    X = np.random.default_rng(0).standard_normal((50_000, 4))
+    own = fitted("piecewise", X)
+    tracemalloc.start()
+    mapped = own.changed(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.5 * mapped.nbytes

@@ -181,6 +181,7 @@ def _task(arguments: argparse.Namespace) -> Task:
         )
     X = rows_for(X, method.needs_dense)
     encoder = fit_encoder(X, encoder_of(arguments))
+    Z = encoder.transform(X)  # now: so the table is not kept while the model is fitted
     notes = [*target.notes, *rows.notes, *getattr(encoder, "notes_", ())]
     about = about_rows(rows, method.key, method.needs_dense, X.shape[0], notes)
     return Task(
@@ -188,16 +189,16 @@ def _task(arguments: argparse.Namespace) -> Task:
         make_pipeline(encoder, model),
         replace(about, task=target.task, positive=None if positive is None else str(positive)),
         target.summary(rows.target),
-        _fitting(arguments, target.task, encoder, model, X, y),
+        _fitting(arguments, target.task, model, Z, y),
     )
 
 
 def _fitting(
-    arguments: argparse.Namespace, task: str, encoder: Any, model: Any, X: Any, y: np.ndarray
+    arguments: argparse.Namespace, task: str, model: Any, X: Any, y: np.ndarray
 ) -> Callable[[], Any]:
     """How to fit the model, to all rows or, with ``--calibrate``, to a part of them."""
     if arguments.calibrate is None:
-        return lambda: model.fit(encoder.transform(X), y)
+        return lambda: model.fit(X, y)
     if task == CLASSIFICATION:
         raise UsageError("--calibrate: is for numbers to predict, not for classes")
     if not hasattr(model, "calibrate"):
@@ -206,9 +207,7 @@ def _fitting(
         )
 
     def fit_and_calibrate() -> Any:
-        parts = train_test_split(
-            encoder.transform(X), y, test_size=arguments.calibrate, random_state=arguments.seed
-        )
+        parts = train_test_split(X, y, test_size=arguments.calibrate, random_state=arguments.seed)
         return model.fit(parts[0], parts[2]).calibrate(parts[1], parts[3])
 
     return fit_and_calibrate

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..data.rows import canonical, core_rows
+from ..data.rows import as_csr, core_rows
 from ..runtime.threads import Workers
 from .plain import NotPlain, Step
 
@@ -47,7 +47,7 @@ class FeatureMap:
 
     def stored(self, X: Any) -> Any:
         """The rows as they are stored during training."""
-        return canonical(sp.csr_array(X)) if self.is_sparse and not sp.issparse(X) else X
+        return as_csr(X) if self.is_sparse and not sp.issparse(X) else X
 
     def stored_with(self, X: Any, workers: Workers) -> Any:
         """:meth:`stored`, by threads where a map has use for them."""

@@ -6,8 +6,10 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from ..runtime.threads import Workers
+from ..data.rows import ROWS_PER_BLOCK, canonical
+from ..runtime.threads import Workers, row_blocks
 from .base import FeatureMap
 
 
@@ -26,11 +28,17 @@ class ComposedMap(FeatureMap, ABC):
         return self.inner.n_features_out
 
     def stored(self, X: Any) -> Any:
-        """What the inner map stores of changed rows."""
-        return self.inner.stored(self.changed(X))
+        """What the inner map stores of changed rows; in blocks, where that is CSR."""
+        if not self.inner.is_sparse or X.shape[0] <= ROWS_PER_BLOCK:
+            return self.inner.stored(self.changed(X))
+        blocks = row_blocks(X.shape[0], ROWS_PER_BLOCK)
+        parts = [self.inner.stored(self.changed(X[begin:end])) for begin, end in blocks]
+        return canonical(sp.vstack(parts, format="csr"))
 
     def stored_with(self, X: Any, workers: Workers) -> Any:
         """The same, by threads."""
+        if self.inner.is_sparse:
+            return self.stored(X)
         return self.inner.stored_with(self.changed(X), workers)
 
     def rows(self, stored: Any) -> Any:

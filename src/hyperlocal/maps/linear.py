@@ -68,6 +68,8 @@ class InputMap:
             return sp.csr_array((X.data * slopes[X.indices], X.indices, X.indptr), shape=X.shape)
         if self.center is not None:
             X = X - self.center.astype(X.dtype, copy=False)
+            if self.is_diagonal:
+                return np.multiply(X, slopes, out=X)  # rows may be most of the memory there is
         return X * slopes if self.is_diagonal else np.ascontiguousarray(X @ slopes)
 
     def restored(self, Z: np.ndarray) -> np.ndarray:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..runtime.threads import Workers
+from ..data.rows import ROWS_PER_BLOCK
+from ..runtime.threads import Workers, row_blocks
 from .base import FeatureMap
 from .composed import ComposedMap
 from .plain import Step, scaling
@@ -46,7 +47,9 @@ class PiecewiseMap(ComposedMap):
         self.columns = np.repeat(np.arange(X.shape[1]), counts)
         self.starts = np.concatenate([knots[:-1] for knots in bounds])
         self.widths = np.concatenate([np.diff(knots) for knots in bounds])
-        self.inner = copy(self.inner).fit(self.changed(X), y, sample_weight, rng)
+        # The identity learns the number of features alone.
+        given = sample if type(self.inner) is FeatureMap else X
+        self.inner = copy(self.inner).fit(self.changed(given), y, sample_weight, rng)
         return self
 
     @property
@@ -55,9 +58,15 @@ class PiecewiseMap(ComposedMap):
         return "piecewise_quadratic" if isinstance(self.inner, QuadraticMap) else "piecewise"
 
     def changed(self, X: np.ndarray) -> np.ndarray:
-        """Features, and beside them their pieces."""
-        passed = np.clip(self._positions(X), 0, 1) - X.dtype.type(0.5)
-        return np.ascontiguousarray(np.hstack([X, passed]))  # one column is taken in either order
+        """Features, and beside them their pieces, made block by block."""
+        n_rows, width = X.shape
+        out = np.empty((n_rows, width + len(self.columns)), X.dtype)
+        for begin, end in row_blocks(n_rows, ROWS_PER_BLOCK):
+            out[begin:end, :width] = X[begin:end]
+            passed = out[begin:end, width:]
+            np.clip(self._positions(X[begin:end]), 0, 1, out=passed)
+            passed -= X.dtype.type(0.5)
+        return out
 
     def _positions(self, X: np.ndarray) -> np.ndarray:
         starts, widths = (part.astype(X.dtype, copy=False) for part in (self.starts, self.widths))
