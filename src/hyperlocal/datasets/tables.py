@@ -139,8 +139,9 @@ def read_raw(
             return read_raw_npz(path, part)
         data = read_svmlight(path)
         return RawRows(data.name, data.X_train, data.y_train)
+    notes: tuple[str, ...] = ()
     if kind == ".parquet":
-        frame, has_names, notes = read_parquet(path), True, ()
+        frame, has_names = read_parquet(path), True
     else:
         frame, layout = read_delimited(path, known_column(target, columns))
         has_names, notes = layout.has_header, layout.notes
