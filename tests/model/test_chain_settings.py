@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from estimators.data import make_data
+from hyperlocal import LocallyLinearSVC
 from hyperlocal.data.labelled import LabelledRows
 from hyperlocal.maps.linear import InputMap
 from hyperlocal.model.chain_settings import ChainSettings
@@ -27,6 +28,12 @@ def test_settings_make_a_model_without_weights(workers):
     relifted = replace(settings, normalize=False, intercept_scaling=3.0).relifted(chain)
     assert relifted.gate is chain.gate
     assert (relifted.normalize, relifted.bias.value) == (False, 3.0)
+
+
+def test_an_integer_of_numpy_is_an_integer():
+    """One anchor is one anchor, as a grid of numpy's integers gives it."""
+    settings = ChainSettings.of(LocallyLinearSVC(np.int64(1), n_neighbors=1, feature_map=None))
+    assert settings.is_linear
 
 
 def test_settings_are_checked():

@@ -58,6 +58,16 @@ def test_a_link_stays_a_link(tmp_path):
     assert path.read_bytes() == b"new"
 
 
+def test_a_private_file_stays_private(tmp_path):
+    """Who may read a file is not changed when it is replaced."""
+    path = tmp_path / "m.skops"
+    path.write_bytes(b"old")
+    for mode in (0o600, 0o664):
+        path.chmod(mode)
+        files.replace_file(path, b"new")
+        assert path.stat().st_mode & 0o777 == mode
+
+
 def test_devices_are_written_to():
     """A file does not take the place of a device."""
     files.replace_file("/dev/null", b"new")

@@ -264,3 +264,17 @@ def test_large_costs_end_in_single_precision(C, seed):
     assert result.converged
     assert result.n_iter < 60
     assert result.objective == pytest.approx(problem.objective(result.weights), rel=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_objectives_fall_with_the_number_of_steps(loss, seed):
+    """A run that ends while steps are taken, or after them, returns the best of all of them."""
+    problem = make_problem(loss=loss, n_rows=40, n_features=6, noise=0.3, seed=seed)
+    objectives = [
+        dual.solve(
+            problem, tol=1e-12, max_iter=most, rng=np.random.default_rng(0), newton_after=0
+        ).objective
+        for most in range(1, 13)
+    ]
+    assert (np.diff(objectives) <= 1e-7 * np.array(objectives[:-1])).all(), objectives

@@ -56,7 +56,10 @@ class ChainSettings:
         """The parameters of an estimator; ``given`` are those that it does not have."""
         given = {"before": None} | given
         names = [one.name for one in fields(cls) if one.name not in given]
-        return cls(**{name: getattr(estimator, name) for name in names}, **given)
+        given |= {name: getattr(estimator, name) for name in names}
+        if isinstance(given["n_anchors"], np.integer):
+            given["n_anchors"] = int(given["n_anchors"])  # one anchor is asked for as an int
+        return cls(**given)
 
     def check(self) -> None:
         """Raise unless the settings make sense, alone and together."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import uuid
 from contextlib import suppress
 
@@ -11,7 +12,8 @@ def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file under another name, and rename it when it is complete; links stay links.
 
     A killed process may leave the unfinished file, whose name begins with a point and ends in
-    ``.part``. Devices and pipes are written to, since a file must not take their place.
+    ``.part``. Devices and pipes are written to, since a file must not take their place. Who may
+    read and write a file stays as it was.
     """
     target = os.path.realpath(path)
     if os.path.exists(target) and not os.path.isfile(target):
@@ -22,6 +24,8 @@ def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
     unfinished = os.path.join(folder, f".{name}.{uuid.uuid4().hex}.part")
     try:
         with open(unfinished, "xb") as file:
+            with suppress(OSError):  # a new file, or a disk that knows no modes
+                shutil.copymode(target, unfinished)
             file.write(content)
             file.flush()
             os.fsync(file.fileno())  # else a power failure could leave an empty file

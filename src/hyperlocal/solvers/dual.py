@@ -251,11 +251,11 @@ class Descent:
             self._take(newton.alpha(), epochs.number, newton)
         if self.converged:
             return
-        if epochs.ended:
-            newton.restore_best()
-            self._take(newton.alpha(), epochs.number, newton)
-        else:
-            self._take(newton.alpha(), epochs.number)
+        last = newton.alpha()
+        newton.restore_best()
+        self._take(newton.alpha(), epochs.number, newton)
+        if not (self.converged or epochs.ended):
+            self._take(last, epochs.number)
 
     def _take(self, alpha: np.ndarray, number: int, newton: NewtonDescent | None = None) -> None:
         """Check variables with their own weights, or those that Newton's steps have reached."""

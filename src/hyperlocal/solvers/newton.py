@@ -289,6 +289,7 @@ class _Column:
         weights = rows.total(self.expansion)
         self._move_to(weights, labels * rows.scores(weights) + shifts, self.expansion)
         self.best = (self.objective, self.weights, self.margins, self.expansion)
+        self._keep_best()
 
     def step(self, tol: float) -> None:
         """Towards the optimum of the quadratic function that touches here, by halves if need be."""
@@ -307,15 +308,28 @@ class _Column:
             self.margins + size * change,
             self.expansion + size * (target - self.expansion),
         )
-        if self.objective < self.best[0]:
-            self.best = (self.objective, self.weights, self.margins, self.expansion)
         if isinstance(self.loss, SmoothedLoss) and self.apart <= SHARE_OF_GRADIENT * self.gap:
             self.loss, self.stuck = self.loss.renewed(self.margins), False
             self._move_to(self.weights, self.margins, self.expansion)
+        self._keep_best()
 
     def restore_best(self) -> None:
         """Go back to where the objective was lowest."""
         self._move_to(*self.best[1:])
+
+    def _keep_best(self) -> None:
+        """Compare these weights and those of the variables with the best so far."""
+        if self.objective < self.best[0]:
+            self.best = (self.objective, self.weights, self.margins, self.expansion)
+        weights = self.weights - self.gradient
+        margins = self.margins - self.labels * self.rows.scores(self.gradient)
+        objective = self._exact_objective(weights, margins)
+        if objective < self.best[0]:
+            self.best = (objective, weights, margins, self.labels * self.alpha)
+
+    def _exact_objective(self, weights: np.ndarray, margins: np.ndarray) -> float:
+        losses = float(self.costs @ loss_values(self.exact_loss, margins))
+        return 0.5 * float(weights @ weights) + losses
 
     def _step_size(self, direction: np.ndarray, change: np.ndarray) -> float:
         """One, or the first half of it that gains enough; zero if there is none."""
@@ -340,6 +354,5 @@ class _Column:
         self.apart = self.gap = 0.5 * float(self.gradient @ self.gradient)
         self.objective = self.value
         if isinstance(self.loss, SmoothedLoss):
-            exact = float(self.costs @ loss_values(self.exact_loss, margins))
-            self.objective = 0.5 * float(weights @ weights) + exact
+            self.objective = self._exact_objective(weights, margins)
             self.gap = self.apart + float(self.costs @ self.loss.excess(margins))
