@@ -5,6 +5,7 @@
     python -m benchmarks.large_data objectives
     python -m benchmarks.large_data covtype
     python -m benchmarks.large_data millions
+    python -m benchmarks.large_data indicators --repeats 2
 
 Rows of 500 features vary mostly along 10 directions, in which the classes are waves. They are
 written to a file (npy, or CSV); ``datasets.stream`` reads it and ``fit_stream`` is fitted to it, in
@@ -15,12 +16,13 @@ The objective is compared on a part of the rows: fit and fit_stream with the sam
 blocks, from rows as they come and from rows sorted by class; and how many passes it takes with more
 or fewer epochs at each visit of a block.
 
-Two parts have rows in memory. ``covtype`` (581,012 × 54, seven classes, in the folder that
+Three parts have rows in memory. ``covtype`` (581,012 × 54, seven classes, in the folder that
 ``HYPERLOCAL_DATA`` names): error on a fifth of the rows and seconds, beside boosted trees, a linear
 SVM and scikit-learn-intelex's SVC of a sample; and objectives of the same model (linear local
 models, one gate) by fit, by fit_stream and by Dask. ``millions``: one, three and ten million
 synthetic rows of two classes, each fitted in a fresh process (see ``scaling.py``), and the exponent
-of the seconds.
+of the seconds. ``indicators``: 250,000 rows of categories, one-hot encoded, with as many seeds as
+repeats, beside LightGBM and logistic regression.
 """
 
 from __future__ import annotations
@@ -65,6 +67,7 @@ from .common import (
     timed,
     write_result,
 )
+from .parts.indicators import compare_indicators
 from .real_tables import Thinned
 
 N_FEATURES = 500
@@ -80,8 +83,10 @@ STEPS = 1000
 GIGABYTE = 1e9
 COMPARED_ROWS = 100_000
 MILLIONS = (1_000_000, 3_000_000, 10_000_000)
+IN_MEMORY = ("objectives", "covtype", "millions", "indicators")
 QUICK_MILLIONS = (10_000, 30_000, 100_000)
 PEERS = ("lightgbm", "scikit-learn-intelex")
+INDICATOR_ROWS = 250_000
 SVC_ROWS = 10_000
 COMPARED_BLOCKS = 20
 EPOCHS_PER_VISIT = (1, 2, 3, 5, 10)
@@ -331,6 +336,9 @@ def study(arguments: argparse.Namespace) -> list[Row]:
     if arguments.part == "millions":
         sizes = QUICK_MILLIONS if arguments.quick else MILLIONS
         return fit_millions(sizes, arguments.n_jobs, arguments.seed)
+    if arguments.part == "indicators":
+        seeds = range(arguments.seed, arguments.seed + arguments.repeats)
+        return compare_indicators(INDICATOR_ROWS // (50 if arguments.quick else 1), seeds)
     if arguments.part != "objectives":
         return [fit_file(arguments.part, arguments)]
     n_rows = COMPARED_ROWS // 20 if arguments.quick else COMPARED_ROWS
@@ -340,7 +348,7 @@ def study(arguments: argparse.Namespace) -> list[Row]:
 def main() -> None:
     """Run a part of the study, or the one fit that it asks a fresh process for."""
     parser = argument_parser(__doc__, repeats=1)
-    parser.add_argument("part", choices=[*WRITERS, "objectives", "covtype", "millions"])
+    parser.add_argument("part", choices=[*WRITERS, *IN_MEMORY])
     parser.add_argument("--gigabytes", type=float, default=10.0, help="size of the file")
     parser.add_argument("--folder", help="where to write (default: among temporary files)")
     parser.add_argument("--write", action="store_true", help="only write the file, to --folder")

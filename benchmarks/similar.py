@@ -79,6 +79,10 @@ class FeatureMachine(BaseEstimator):
         self.model_.fit(X_fit, y_fit, X_held, y_held)
         return self
 
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        """Probabilities of classes."""
+        return np.asarray(self.model_.predict_proba(X.astype(np.float32)))
+
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Labels of rows."""
         return self.classes_[np.asarray(self.model_.predict(X.astype(np.float32))).ravel()]

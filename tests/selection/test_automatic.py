@@ -227,3 +227,24 @@ def test_nothing_richer_is_tried_where_no_row_is_wrong(monkeypatch):
     assert all(one.is_linear for one in tried)
     automatic(relevance=None).fit(X[:60], y[:60])
     assert len(tried) > 2
+
+
+def test_rows_that_repeat_are_new_rows_that_are_known():
+    """Labels of 60 points at random are learned where each point comes 20 times."""
+    rng = np.random.default_rng(0)
+    points, labels = rng.normal(size=(60, 2)), rng.random(60) > 0.5
+    drawn = rng.integers(0, 60, 1_200)
+    y = labels[drawn] ^ (rng.random(1_200) < 0.05)
+    model = automatic().fit(points[drawn], y)
+    linear = automatic(n_anchors=1, n_neighbors=1, feature_map=None).fit(points[drawn], y)
+    errors = [np.mean(one.predict(points) != labels) for one in (model, linear)]
+    assert errors[0] < errors[1] / 2
+
+
+def test_indicators_have_no_levels():
+    """Rows of few products have local models of one size; others have levels, too."""
+    X, y = paired_categories(200)
+    for rows, sizes in ((X, ["auto"]), (X + 1, ["auto", "levels"])):
+        data = LabelledRows(rows, y.astype(np.int32), np.arange(2), np.ones(len(y)))
+        found = [one.n_anchors for one in selection.candidates_of(ChainSettings(), data)]
+        assert [size for size in found if size != 1] == sizes

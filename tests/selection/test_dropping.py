@@ -39,10 +39,15 @@ def test_noise_is_left_out(workers):
     assert kept[2:].sum() <= 1
 
 
-@pytest.mark.parametrize("case", ["few rows", "rare class", "sparse rows", "transformer"])
+@pytest.mark.parametrize(
+    "case", ["few rows", "many features", "rare class", "sparse rows", "transformer"]
+)
 def test_what_stays_as_it_is(case, workers):
-    """Few rows of a class cannot tell; sparse rows are not searched, nor maps that mix features."""
+    """Few rows, of a class or for a feature, cannot tell; sparse ones and mixed ones stay."""
     X, effect = with_noise(FEWEST_ROWS - 1 if case == "few rows" else 1_500)
+    if case == "many features":
+        X = np.hstack([X, np.random.default_rng(1).normal(size=(1_500, 28))])[:340]
+        effect = effect[:340]
     options = {"feature_map": "nystroem"} if case == "transformer" else {}
     rows = sp.csr_array(X) if case == "sparse rows" else X
     threshold = np.quantile(effect, 0.95 if case == "rare class" else 0.5)

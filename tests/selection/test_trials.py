@@ -1,5 +1,7 @@
 """Tests of hyperlocal.selection.trials: held-out rows and what is measured on them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,8 @@ from hyperlocal.data.labelled import LabelledRows
 from hyperlocal.model.chain_settings import ChainSettings
 from hyperlocal.selection.trials import (
     MOST_CLASSES,
+    N_FOLDS,
+    repeated_rows,
     row_criteria,
     row_log_losses,
     sample,
@@ -70,3 +74,24 @@ def test_of_very_many_classes_some_are_sampled():
     assert len(some.classes) == len(np.unique(some.target)) == MOST_CLASSES
     np.testing.assert_array_equal(some.labels, some.X[:, 0])
     assert some.n_represented == n_rows
+
+
+def test_repeated_rows_keep_the_weight():
+    """Copies are as many as rows of the unit's weight, at most one per fold; weights sum up."""
+    data = labelled(60)
+    rng = np.random.default_rng(0)
+    for factors in (np.ones(3), np.array([0.3, 1.7, 5.1])):
+        counts = rng.integers(1, 2 * N_FOLDS, 60)
+        counts[:12] = 1
+        weights = counts * factors[data.target]
+        found = repeated_rows(replace(data, sample_weight=weights))
+        assert len(found.target) == np.minimum(counts, N_FOLDS).sum()
+        assert found.total_weight == pytest.approx(weights.sum())
+        assert found.n_represented == 60
+
+
+@pytest.mark.parametrize("weights", [np.full(120, 3.0), np.linspace(1, 2, 120)])
+def test_rows_of_other_weights_stand_for_themselves(weights):
+    """Neither equal weights nor those that are no multiples of the smallest are repetitions."""
+    data = replace(labelled(), sample_weight=weights)
+    assert repeated_rows(data) is data

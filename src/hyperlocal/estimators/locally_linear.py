@@ -75,10 +75,10 @@ class LocallyLinearSVC(AutomaticChain, StreamFitting, ChainClassifier):
         Scale features by the gradients of the model's own scores, in up to four rounds, or mix
         them by the matrix of their products; see :class:`RelevanceScaler`. "auto" does so if
         ``C="auto"`` and held-out rows gain from it: irrelevant features then count less, in scores
-        and in explanations. Of 300 rows and more, with at most 50 features, those that held-out
-        rows lose nothing without are left out: their factors are zero. "gradient" takes the best
-        round in any case. An array gives the scales, of shape (n_features,), or the matrix.
-        Training keeps a copy of scaled rows.
+        and in explanations. Of 300 rows and more, ten for each of at most 50 features, those
+        that held-out rows lose nothing without are left out: their factors are zero. "gradient"
+        takes the best round in any case. An array gives the scales, of shape (n_features,), or the
+        matrix. Training keeps a copy of scaled rows.
     scale : {"auto", "standard", None}, default="auto"
         Standardize features inside, except for those of values 0 and 1; sparse rows are not
         centered. "auto" does so if features differ so much in size that many of them would not

@@ -71,7 +71,7 @@ def make_feature_map(
     if feature_map == "bias_only":
         return BiasOnlyMap()
     if feature_map == "quadratic":
-        return QuadraticMap(is_sparse=_has_few_products(X))
+        return QuadraticMap(is_sparse=has_few_products(X))
     if isinstance(feature_map, str) and feature_map.startswith("piecewise"):
         return _piecewise_map(feature_map, X, n_rows)
     if feature_map == "additive_chi2":
@@ -94,7 +94,7 @@ def _piecewise_map(feature_map: str, X: Any, n_rows: int | None) -> FeatureMap:
 
 def _automatic_map(X: Any, n_rows: int | None, is_local: bool) -> FeatureMap:
     """Products of indicators make one model as rich as local models are, which stay linear then."""
-    few_products = _has_few_products(X)
+    few_products = has_few_products(X)
     if few_products and not is_local:
         return QuadraticMap(rescale=True, n_rows=n_rows, is_sparse=True)
     if few_products or sp.issparse(X):
@@ -107,7 +107,7 @@ def _linear_map(X: Any) -> FeatureMap:
     return FeatureMap(is_sparse=is_wide and float(_counts(X).mean()) < LEAST_DENSE * X.shape[1])
 
 
-def _has_few_products(X: Any) -> bool:
+def has_few_products(X: Any) -> bool:
     """Whether rows have no more products than dense rows of few features, most of them zero."""
     width = X.shape[1]
     if width > WIDEST_SPARSE_INPUT or (width <= WIDEST_QUADRATIC_INPUT and not sp.issparse(X)):

@@ -20,6 +20,7 @@ from ..data.labelled import LabelledRows
 from ..gates.levels import LevelsGate
 from ..maps.base import FeatureMap
 from ..maps.linear import MappedInput
+from ..maps.named import has_few_products
 from ..maps.piecewise import N_PIECES, PiecewiseMap
 from ..model.chain_settings import ChainSettings
 from ..model.local_model import LocalModel
@@ -107,9 +108,9 @@ def candidates_of(
     )
     one = replace(settings, n_anchors=1)
     feature_map = "auto" if _may_have_local_products(settings, data) else None
-    local = [
-        replace(settings, n_anchors=size, feature_map=feature_map) for size in ("auto", "levels")
-    ]
+    # Finer cells of indicators are single combinations of values: products tell pairs of them.
+    sizes = ("auto",) if has_few_products(data.X) else ("auto", "levels")
+    local = [replace(settings, n_anchors=size, feature_map=feature_map) for size in sizes]
     if not _may_have_pieces(data):
         return [linear, one, *local]
     additive = replace(linear, feature_map="piecewise")

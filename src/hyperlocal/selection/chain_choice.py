@@ -13,7 +13,7 @@ from ..solvers.training import Training
 from .automatic import candidates_of, choose
 from .dropping import without_noise
 from .relevance import MOST_ROWS, is_wanted, with_relevance
-from .trials import Choice
+from .trials import Choice, repeated_rows
 
 
 def choose_chain(
@@ -45,6 +45,7 @@ def choose_chain(
     normalize_linear : bool
         Whether the linear model's rows are normalized.
     """
+    data = repeated_rows(data)
     given = (training, data, rng, workers)
     choice = choose(candidates_of(settings, data, normalize_linear), *given, by_newton=by_newton)
     scaled = with_relevance(choice, relevance, *given)

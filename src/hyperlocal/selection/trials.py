@@ -229,6 +229,44 @@ def sample(data: LabelledRows, most_rows: int, rng: np.random.Generator) -> Labe
     return replace(sample, population=n_all)
 
 
+def repeated_rows(data: LabelledRows) -> LabelledRows:
+    """Rows that stand for several equal ones, as several again: folds then share them.
+
+    New rows are often equal to known ones where old ones are equal to each other, as those of a few
+    columns of categories are; held out as a whole, such rows would be new to every model. A row
+    stands for as many as its weight is times the unit of its class (the largest that divides whole
+    numbers, otherwise the smallest weight), if that is a whole number for all rows; more copies
+    than folds are not needed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hyperlocal.data.labelled import LabelledRows
+    >>> from hyperlocal.selection.trials import repeated_rows
+    >>> weights = np.array([1.0, 3.0, 2.0, 20.0])
+    >>> data = LabelledRows(np.eye(4), np.array([0, 0, 1, 1]), np.arange(2), weights)
+    >>> repeated_rows(data).sample_weight
+    array([1., 1., 1., 1., 2., 4., 4., 4., 4., 4.])
+    """
+    weights, strata = data.sample_weight, data.strata
+    n_strata = int(strata.max()) + 1
+    if weights.max() < 2**53 and np.array_equal(weights, np.rint(weights)):
+        unit = np.zeros(n_strata, np.int64)
+        np.gcd.at(unit, strata, weights.astype(np.int64))
+    else:
+        unit = np.full(n_strata, np.inf)
+        np.minimum.at(unit, strata, weights)
+    times = weights / unit[strata]
+    counts = np.rint(times)
+    if counts.max() == 1 or not np.allclose(times, counts, rtol=1e-9, atol=0):
+        return data
+    copies = np.minimum(counts, N_FOLDS).astype(np.intp)
+    repeated = part_of(data, np.repeat(np.arange(len(copies)), copies))
+    return replace(
+        repeated, sample_weight=np.repeat(weights / copies, copies), population=data.n_represented
+    )
+
+
 def held_out_rows(
     data: LabelledRows,
     rng: np.random.Generator,
