@@ -29,6 +29,17 @@ def test_anchors_that_stay_are_a_fixed_gate(loss, multi_class, still):
     assert still.objective_ == pytest.approx(fixed.objective_, rel=1e-9)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_anchors_learn_without_products_of_features(n_classes):
+    """Anchors of quadratic local models are those of linear ones; the final models differ."""
+    X, y = make_data(n_classes)
+    linear, quadratic = (unjudged(feature_map=name).fit(X, y) for name in (None, "quadratic"))
+    assert not np.array_equal(linear.anchors_, linear.initial_anchors_)
+    np.testing.assert_array_equal(quadratic.anchors_, linear.anchors_)
+    assert quadratic.coef_.shape[-1] > linear.coef_.shape[-1]
+    assert quadratic.history_[:-1] == linear.history_[:-1]
+
+
 @every_solver
 def test_the_start_is_that_of_the_fixed_gate(solver):
     """Anchors and sharpness start as those of LocallyLinearSVC; the sharpness stays."""

@@ -20,6 +20,15 @@ def test_quadratic_map(dtype, storage):
     )
 
 
+@every_storage
+def test_without_products_rows_are_left(dtype, storage):
+    """A quadratic map without its products is the rows."""
+    X = make_rows(dtype, storage)
+    linear = named("quadratic", X).without_products
+    assert linear.n_features_out == X.shape[1]
+    np.testing.assert_array_equal(read_rows(linear, X), written_out(X))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("keep_features", [False, True])
 def test_weights_on_principal_axes_pulled_back(dtype, keep_features):

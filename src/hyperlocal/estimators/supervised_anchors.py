@@ -40,7 +40,7 @@ class SupervisedAnchorSVC(LearnedAnchorsMixin, ChainClassifier):
     feature_map : None, str or transformer, default=None
         The features of the local models, as in :class:`LocallyLinearSVC`. The default is the row
         itself, because learned anchors make products of features unnecessary; "bias_only" is
-        LLC-SAPL_lcc.
+        LLC-SAPL_lcc. Anchors of "quadratic" models learn with linear ones, unless by "sgd".
     code_on : {"input", "features"}, column indices or transformer, default="input"
         What distances to anchors are measured on: the space of the anchors. For sparse rows of many
         features a transformer to fewer, dense ones is much faster.
@@ -100,7 +100,8 @@ class SupervisedAnchorSVC(LearnedAnchorsMixin, ChainClassifier):
         Accuracy on the held-out rows with the initial ("started") and the "learned" anchors.
     history_ : list of AnchorEpoch
         ``(epoch, objective, duality_gap, accuracy)`` before each epoch of anchor learning, on the
-        rows used for it, with the C used for it; and at the end, of the final model.
+        rows used for it, with the C used for it, of local models without products; and at the end,
+        of the final model.
     beta_ : float
     coef_ : ndarray of shape (n_anchors, n_columns, p)
     intercept_ : ndarray of shape (n_anchors, n_columns)

@@ -45,6 +45,11 @@ class FeatureMap:
         """Number of mapped features ``p``."""
         return self.n_features_in
 
+    @property
+    def without_products(self) -> FeatureMap:
+        """The map that leaves products of features out; most maps have none."""
+        return self
+
     def stored(self, X: Any) -> Any:
         """The rows as they are stored during training."""
         return as_csr(X) if self.is_sparse and not sp.issparse(X) else X

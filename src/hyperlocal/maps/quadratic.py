@@ -88,6 +88,11 @@ class QuadraticMap(FeatureMap):
         return quadratic_width(self._n_paired + n_rest, self._n_paired)
 
     @property
+    def without_products(self) -> FeatureMap:
+        """The rows themselves."""
+        return FeatureMap(self.n_features_in, is_sparse=self.is_sparse)
+
+    @property
     def _n_paired(self) -> int:
         """The number of features or components of which products are taken."""
         return self.n_features_in if self.axes is None else len(self.axes)

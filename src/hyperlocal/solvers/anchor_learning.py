@@ -89,14 +89,24 @@ class AnchorSchedule:
 
 
 class RecodedRows:
-    """Training rows of a chain whose gate changes: mapped once, coded and lifted for each gate."""
+    """Training rows of a chain whose gate changes: mapped once, coded and lifted for each gate.
 
-    def __init__(self, chain: LocalModel, training: Training, data: LabelledRows, workers: Workers):
+    ``space`` is what the gate measures distances on, if it is known.
+    """
+
+    def __init__(
+        self,
+        chain: LocalModel,
+        training: Training,
+        data: LabelledRows,
+        workers: Workers,
+        space: Any = None,
+    ):
         self.chain = chain
         self.training = training
         self.data = data
         self.workers = workers
-        self.space = chain.space(data.X)
+        self.space = chain.space(data.X) if space is None else space
         self.stored = chain.feature_map.stored(data.X)
         self._row_norms: np.ndarray | None = None
         self._last: tuple[Gate, Codes] | None = None
@@ -104,6 +114,14 @@ class RecodedRows:
     def part(self, rows: np.ndarray) -> RecodedRows:
         """Some of the rows."""
         return RecodedRows(self.chain, self.training, part_of(self.data, rows), self.workers)
+
+    def without_products(self) -> RecodedRows:
+        """The same rows for local models without products of features."""
+        linear = self.chain.feature_map.without_products
+        if linear is self.chain.feature_map:
+            return self
+        chain = replace(self.chain, feature_map=linear)
+        return RecodedRows(chain, self.training, self.data, self.workers, self.space)
 
     def codes(self, gate: Gate, n_reserves: int = 0) -> Codes:
         """Codes of the rows, which the caller may change; with reserve anchors if requested."""
@@ -211,7 +229,11 @@ class AnchorLearner:
         """Move the anchors, starting from dual variables for the present gate.
 
         Returned are the anchors of the epoch that predicts held-out rows best, or of the last one.
+        Local models have no products meanwhile: anchors learned with them are no better, and take
+        several times as long.
         """
+        rows = rows.without_products()
+        held_out = None if held_out is None else held_out.without_products()
         most = MOST_COST_NORMALIZED if rows.chain.normalize else MOST_COST
         C = min(self.training.C, most)
         if alpha is None or self.training.C > C:
