@@ -78,7 +78,7 @@ def test_contributions_are_exported(banana_model, banana_csv, tmp_path):
 def test_encoded_features_are_named(cats_model, tmp_path, capsys):
     """Where the table has texts, the message names the features that rows must have."""
     assert main(["export", cats_model, "--to", "c"]) == 0
-    assert "encoded features: weight, fur=long" in capsys.readouterr().err
+    assert "as zeros and ones: weight, fur=long" in capsys.readouterr().err
     assert "#define MODEL_N_FEATURES 5" in (tmp_path / "cats.h").read_text()
 
 

@@ -67,8 +67,11 @@ def _run(arguments: argparse.Namespace) -> int:
     names = stored.feature_names
     say(f"wrote {path} ({path.stat().st_size:,} bytes)", quiet=arguments.quiet)
     if len(names) != stored.about.n_columns:
-        say(f"its rows are the {len(names)} encoded features: {', '.join(names)}",
-            quiet=arguments.quiet)  # fmt: skip
+        say(
+            f"its rows are {len(names)} numbers in the units of the table, categories as zeros and "
+            f"ones: {', '.join(names)}",
+            quiet=arguments.quiet,
+        )
     return 0
 
 
