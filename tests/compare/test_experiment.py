@@ -96,6 +96,15 @@ def test_tables_are_encoded():
     assert experiment.positive == "yes"
 
 
+def test_numbers_of_rows_are_left_out_of_a_comparison():
+    """Those of the training rows have gaps, and an order that the split has changed."""
+    table = pd.DataFrame(
+        {"row": np.arange(200) + 10, "x": np.random.default_rng(0).normal(size=200)}
+    )
+    experiment = prepare(Dataset("t", table, np.arange(200) % 2))
+    assert experiment.feature_names == ("x",)
+
+
 def test_arrays_with_missing_values_are_encoded():
     """Missing numbers of an array are filled in, with a note; those of sparse rows are refused."""
     X, y = make_banana(100, random_state=0)

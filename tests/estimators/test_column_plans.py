@@ -21,6 +21,8 @@ N = 400
         ("day", [f"2020-01-{1 + j % 28:02}" for j in range(N)], "date", ""),
         ("title", [f"words {j}" for j in range(N)], "dropped", "free text"),
         ("row_id", [7 * j for j in range(N)], "dropped", "an id"),
+        ("number", [10 + j for j in range(4 * N // 3 + 1) if j % 4][:N], "dropped", "an id"),
+        ("size", [10 + (7 * j) % (2 * N) for j in range(N)], "number", ""),
         ("same", [1] * N, "dropped", "constant"),
         ("old", [True, False] * (N // 2), "flag", ""),
     ],

@@ -142,7 +142,8 @@ def prepare(
         raise ValueError(f"--positive: {data.name} has numbers to predict, not classes")
     notes = [*target.notes, *data.notes]
     X_train, X_test, y_train, y_test = _split(data, target, test_size, seed, notes)
-    fitted = fit_encoder(X_train, encoder)
+    # In the order of the file, in which the numbers of rows increase.
+    fitted = fit_encoder(X_train.sort_index() if is_table(X_train) else X_train, encoder)
     names = getattr(fitted, "get_feature_names_out", lambda _: None)(_input_names(data, fitted))
     return Experiment(
         data.name,
