@@ -40,7 +40,7 @@ def provenance(result: Row) -> str:
     machine = result["machine"]
     versions = ", ".join(f"{name} {number}" for name, number in result["versions"].items())
     return (
-        f"`{result['command']}`, seed {result['seed']}, {result['date']}; "
+        f"`{result['command']}`, seed {result['seed']}, {result['date'][:10]}; "
         f"{machine['cpu']}, {machine['cores']} cores, {machine['instruction_set']}; {versions}."
     )
 

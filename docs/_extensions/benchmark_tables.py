@@ -35,7 +35,7 @@ def write_pages(folder: Path) -> None:
     for name in table_names():
         keep(folder / f"table_{name}.inc", table_pages.page(name))
     for script, names in by_script().items():
-        keep(folder / f"{script}.md", "\n\n".join([title_of(script), *map(summary.summary, names)]))
+        keep(folder / f"{script}.md", "\n\n".join([title_of(script), *sections(script, names)]))
         for name in names:
             rest = summary.summary(name).split("\n\n", 2)[2]
             keep(folder / f"{name}.inc", rest)
@@ -60,6 +60,13 @@ def title_of(script: str) -> str:
     source = (BENCHMARKS / f"{script}.py").read_text(encoding="utf-8")
     about = (ast.get_docstring(ast.parse(source)) or "").splitlines()[0]
     return f"# {script}\n\n{about} Source: `benchmarks/{script}.py`."
+
+
+def sections(script: str, names: list[str]) -> list[str]:
+    """The results of a script; one of the script's own name alone needs no heading."""
+    if names != [script]:
+        return [summary.summary(name) for name in names]
+    return [summary.summary(script).removeprefix(f"## {script}\n\n").replace("\n### ", "\n## ")]
 
 
 def keep(path: Path, text: str) -> None:
