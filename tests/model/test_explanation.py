@@ -93,7 +93,7 @@ def test_margin_and_boundary_come_last():
     lines = str(make_explanation(rival="dog", boundary=point)).splitlines()
     assert lines[-2:] == [
         "  margin: 5.0000 over dog",
-        "  dog at distance 2.06: x1 -2, x0 +0.5",
+        "  predicted dog at distance 2.06: x1 -2, x0 +0.5",
     ]
     nowhere = BoundaryPoint(False, changes, "cat", 1.9, 1.9, changes, way_shares(changes))
     last = str(make_explanation(boundary=nowhere)).splitlines()[-1]

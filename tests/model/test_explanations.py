@@ -29,6 +29,15 @@ def test_arrays_of_all_rows():
     assert found[1:3].contributions.shape == (2, 3, 5)
 
 
+def test_a_console_shows_a_line():
+    """What is shown of rows that are not printed is short, however many features there are."""
+    model, X = fitted("linear")
+    found = model.explain(X[:3])
+    assert repr(found).startswith("<Explanations of 3 rows; print them")
+    assert repr(found[0]).startswith("<Explanation: predicted ")
+    assert "5 features" in repr(found[0])
+
+
 def test_notebooks_show_tables():
     """One row is a table with a bar per line; many rows are the first few."""
     model, X = fitted("linear")

@@ -1,17 +1,22 @@
 """Tests of hyperlocal.model.through: any model and pipeline in the columns of its input."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer
 from sklearn.decomposition import PCA
+from sklearn.ensemble import VotingClassifier
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.feature_selection import SelectKBest
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier, SGDOneClassSVM
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, OneHotEncoder, StandardScaler
@@ -229,6 +234,24 @@ def test_searches_and_others():
     check_sums(explain(search, X[:3]))
     with pytest.raises(TypeError, match="GaussianNB cannot be explained exactly"):
         explain(GaussianNB().fit(X, y), X)
+
+
+@pytest.mark.parametrize(
+    "ensemble",
+    [
+        CalibratedClassifierCV(LinearSVC(), cv=2), OneVsRestClassifier(LinearSVC()),
+        VotingClassifier([("svc", SVC())]), TunedThresholdClassifierCV(LinearSVC(), cv=2),
+    ],
+    ids=lambda ensemble: type(ensemble).__name__,
+)  # fmt: skip
+def test_the_refusal_of_an_ensemble_names_its_parts(ensemble):
+    """What the error suggests explains a part."""
+    X, y = make_frame()
+    model = ensemble.fit(X, y)
+    with pytest.raises(TypeError, match="Explain its parts") as caught:
+        explain(model, X)
+    suggested = re.search(r"explain\(model\.(.*), X\)", str(caught.value))[1]
+    check_sums(explain(eval(f"model.{suggested}"), X[:3]))
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ class BoundaryPoint:
         return order[self.changes[order] != 0]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """The exact explanation of one prediction, relative to reference rows.
 
@@ -209,6 +209,12 @@ class Explanation:
 
     # ---- text ----------------------------------------------------------------------------------
 
+    def __repr__(self) -> str:
+        return (
+            f"<Explanation: predicted {_short(self.prediction)}, {len(self.feature_names)} "
+            "features; print it, or see contributions, to_frame()>"
+        )
+
     def __str__(self) -> str:
         column = self.column
         pairs = self.largest(self.contributions[column], FEATURES_SHOWN, with_values=True)
@@ -291,7 +297,10 @@ class Explanation:
         shown = [f"{self.feature_names[i]} {boundary.changes[i]:+.3g}" for i in order]
         if len(boundary.changes) > CHANGES_SHOWN:
             shown.append("…")
-        return f"{boundary.prediction} at distance {boundary.distance:.3g}: {', '.join(shown)}"
+        return (
+            f"predicted {boundary.prediction} at distance {boundary.distance:.3g}: "
+            f"{', '.join(shown)}"
+        )
 
     # ---- table ---------------------------------------------------------------------------------
 
@@ -362,7 +371,7 @@ def bar_table(title: str, pairs: Sequence[tuple[str, float]], total: tuple[str, 
     lines = []
     for name, value in pairs:
         length = 50 * abs(value) / widest
-        start, color = (50, "#c0392b") if value >= 0 else (50 - length, "#2471a3")
+        start, color = (50, "#d9822b") if value >= 0 else (50 - length, "#2f6fab")
         lines.append(
             f'<tr><th {cell}>{escape(name)}</th><td style="width:220px;position:relative">'
             f'<span style="position:absolute;top:20%;height:60%;left:{start:.1f}%;'

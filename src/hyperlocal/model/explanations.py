@@ -55,6 +55,10 @@ class Explanations(Sequence[Explanation]):
     def __iter__(self) -> Iterator[Explanation]:
         return iter(self._explanations)
 
+    def __repr__(self) -> str:
+        rows = "1 row" if len(self) == 1 else f"{len(self):,} rows"
+        return f"<Explanations of {rows}; print them, or see contributions, to_frame()>"
+
     @property
     def contributions(self) -> np.ndarray:
         """Those of all rows, ``(n_rows, n_columns, n_features)``."""

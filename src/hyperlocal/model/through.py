@@ -97,7 +97,7 @@ def explain(model: Any, X: Any, background: Any = None) -> Explanation | Explana
     if not is_explained(last) and not is_known(last):
         raise TypeError(
             f"{type(last).__name__} cannot be explained exactly; models of this library, SVMs of "
-            "scikit-learn and linear models can."
+            f"scikit-learn and linear models can.{_advice(last)}"
         )
     X, index = _rows_of(X)
     chain = _Chain(steps, last)
@@ -112,6 +112,14 @@ def explain(model: Any, X: Any, background: Any = None) -> Explanation | Explana
         predicted=chain.predicted(model, X),
     )
     return rows[0] if len(rows) == 1 else Explanations(rows, index)
+
+
+def _advice(model: Any) -> str:
+    """How to explain the parts of an ensemble; nothing where there are none."""
+    for name in ("estimator_", "estimators_[0]", "calibrated_classifiers_[0].estimator"):
+        if hasattr(model, name.split("[")[0]):
+            return f" Explain its parts: explain(model.{name}, X)."
+    return ""
 
 
 def fitted_parts(estimator: Any) -> tuple[list[Any], Any]:
