@@ -38,7 +38,7 @@ def make_page():
     """The text of the page, the model, and the test rows that the page can show."""
     X, y = load_digits(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X / 16, y, random_state=0)
-    quadratic = LocallyLinearSVC(1, n_neighbors=1, feature_map="quadratic", random_state=0)
+    quadratic = LocallyLinearSVC(1, feature_map="quadratic", random_state=0)
     model = make_pipeline(PCA(24, random_state=0), quadratic).fit(X_train, y_train)
     print(f"test accuracy: {model.score(X_test, y_test):.3f}")
     module = to_wasm(model).replace("export async function", "async function")

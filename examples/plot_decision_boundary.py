@@ -21,7 +21,7 @@ X = scale(X)
 # ``feature_map=None`` gives linear local models: what bends the boundary is the gate alone.
 
 models = {
-    "one anchor: a linear SVM": LocallyLinearSVC(1, n_neighbors=1, feature_map=None),
+    "one anchor: a linear SVM": LocallyLinearSVC(1, feature_map=None),
     "twelve anchors: a locally linear SVM": LocallyLinearSVC(12, n_neighbors=6, feature_map=None),
 }
 figure, panels = plt.subplots(1, 2, figsize=(10, 4.6), layout="constrained")

@@ -116,7 +116,6 @@ def test_threads_do_not_change_codes():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"n_neighbors": 9}, ValueError, "n_neighbors=9 is larger than n_anchors=8"),
         ({"n_anchors": 2.5}, TypeError, "n_anchors"),
         ({"coding": "hazy"}, ValueError, "coding must be one of"),
         ({"beta": -1}, ValueError, "beta"),

@@ -319,3 +319,15 @@ def test_beta_sharpens_the_gate():
     np.testing.assert_allclose(sharp.decision_function(X), hard.decision_function(X), atol=1e-4)
     assert sharp.beta_ == 1e9
     assert LocallyLinearSVC(**options).fit(X, y).beta_ > 0
+
+
+@pytest.mark.parametrize("given", [{"n_anchors": 3}, {"anchors": np.eye(3, 5)}, {"n_anchors": 1}])
+def test_all_anchors_are_active_where_they_are_fewer_than_neighbors(given):
+    """The default of n_neighbors needs no change for few anchors."""
+    X, y = make_data()
+    n_anchors = given.get("n_anchors", 3)
+    models = [
+        LocallyLinearSVC(**given, **more, C=1.0, random_state=0).fit(X, y)
+        for more in ({}, {"n_neighbors": n_anchors})
+    ]
+    np.testing.assert_array_equal(*(model.decision_function(X) for model in models))

@@ -239,22 +239,20 @@ def test_automatic_number_counts_distinct_rows(convert):
 
 
 @pytest.mark.parametrize(
-    ("n_anchors", "anchors", "n_neighbors", "error", "message"),
+    ("n_anchors", "anchors", "error", "message"),
     [
-        (5, "kmean", 2, ValueError, "anchors must be one of"),
-        (5, None, 2, ValueError, "anchors must be one of"),
-        (5, np.zeros(3), 2, ValueError, "not an array of 1 dimensions"),
-        ("auto", np.zeros((2, 3)), 3, ValueError, "larger than the number of anchors given, 2"),
-        ("many", "kmeans", 2, ValueError, "n_anchors must be one of"),
-        (0, "kmeans", 2, ValueError, "n_anchors must be an integer at least 1"),
-        (2.5, "kmeans", 2, TypeError, "n_anchors must be an integer"),
-        (4, "kmeans", 5, ValueError, "n_neighbors=5 is larger than n_anchors=4"),
+        (5, "kmean", ValueError, "anchors must be one of"),
+        (5, None, ValueError, "anchors must be one of"),
+        (5, np.zeros(3), ValueError, "not an array of 1 dimensions"),
+        ("many", "kmeans", ValueError, "n_anchors must be one of"),
+        (0, "kmeans", ValueError, "n_anchors must be an integer at least 1"),
+        (2.5, "kmeans", TypeError, "n_anchors must be an integer"),
     ],
 )
-def test_wrong_arguments_are_named(n_anchors, anchors, n_neighbors, error, message):
+def test_wrong_arguments_are_named(n_anchors, anchors, error, message):
     """Arguments that make no sense raise an error that names them."""
     with pytest.raises(error, match=message):
-        check_anchors(n_anchors, anchors, n_neighbors)
+        check_anchors(n_anchors, anchors)
 
 
 @pytest.mark.parametrize(
@@ -262,4 +260,4 @@ def test_wrong_arguments_are_named(n_anchors, anchors, n_neighbors, error, messa
 )
 def test_right_arguments_pass(n_anchors, anchors):
     """Names, numbers and arrays are accepted."""
-    check_anchors(n_anchors, anchors, 3)
+    check_anchors(n_anchors, anchors)

@@ -128,7 +128,6 @@ GOOD = {"n_neighbors": 3, "coding": "soft", "n_anchors": 5, "anchors": "kmeans",
     [
         ({"n_neighbors": 0}, ValueError, "n_neighbors must be an integer at least 1"),
         ({"n_neighbors": 2.0}, TypeError, "n_neighbors must be an integer"),
-        ({"n_neighbors": 6}, ValueError, "n_neighbors=6 is larger than n_anchors=5"),
         ({"coding": "sparse"}, ValueError, "coding must be one of"),
         ({"beta": "automatic"}, ValueError, "beta must be one of"),
         ({"beta": 0.0}, ValueError, "beta must be a number greater than 0"),

@@ -55,7 +55,7 @@ class LandmarkSVC(StabilityMixin, ClusterwiseClassifier):
     verbose : int, default=0
         1 writes progress to stderr now and then, 2 every epoch.
     n_neighbors : int, default=8
-        Active clusters per row, unless ``coding="hard"``.
+        Active clusters per row, unless ``coding="hard"``; all, where there are fewer.
     coding : {"hard", "soft", "inverse_distance", "lle", "llc", "lcc"}, default="hard"
         "hard", because it is the paper's form: a row's own cluster alone is active. Otherwise the
         ``n_neighbors`` nearest clusters are mixed as in :class:`LocallyLinearSVC`.

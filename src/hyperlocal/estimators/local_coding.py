@@ -23,7 +23,7 @@ class LocalCodingSVC(StreamFitting, ChainClassifier):
         Number of anchors ``m``; "auto" is ``max(8, √N/4)``, at most N/2, of N distinct rows.
         Values in the hundreds or thousands suit this method.
     n_neighbors : int, default=8
-        Active anchors per row.
+        Active anchors per row; all, where there are fewer.
     coding : {"soft", "inverse_distance", "lle", "llc", "lcc", "hard"}, default="soft"
     beta : float or "auto", default="auto"
         Sharpness of the gate.

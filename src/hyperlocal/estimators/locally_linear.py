@@ -27,7 +27,7 @@ class LocallyLinearSVC(AutomaticChain, StreamFitting, ChainClassifier):
         One anchor is a linear SVM. Several numbers are levels of resolution, whose models are
         added: "levels" is one global model, as many local ones as "auto", and eight times as many.
     n_neighbors : int, default=8
-        Active local models per row, ``k``.
+        Active local models per row, ``k``; all, where there are fewer.
     coding : {"soft", "inverse_distance", "lle", "llc", "lcc", "hard"}, default="soft"
         The weights of the active models: proportional to ``exp(−β‖x − v‖²)``, to ``1/‖x − v‖``, by
         locally linear reconstruction (plain, with a locality penalty, sparse), or 1 at the nearest.

@@ -31,7 +31,7 @@ class LocallyLinearSVR(AutomaticChain, IntervalMixin, ValueStreamFitting, ChainR
         Number of local models, or levels of them, as in :class:`LocallyLinearSVC`. One anchor is a
         linear SVR.
     n_neighbors : int, default=8
-        Number of active anchors of a row.
+        Active local models per row, ``k``; all, where there are fewer.
     coding : {"soft", "inverse_distance", "lle", "llc", "lcc", "hard"}, default="soft"
     beta : float or "auto", default="auto"
         Sharpness of the gate.

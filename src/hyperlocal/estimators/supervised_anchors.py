@@ -32,7 +32,7 @@ class SupervisedAnchorSVC(LearnedAnchorsMixin, ChainClassifier):
     n_anchors : int or "auto", default="auto"
         Number of local models ``m``; "auto" is ``max(8, √N/4)``, at most N/8, of N distinct rows.
     n_neighbors : int, default=8
-        Active local models per row, ``k``.
+        Active local models per row, ``k``; all, where there are fewer.
     beta : float or "auto", default="auto"
         Sharpness of the soft gate; it does not change while anchors move.
     anchors : {"kmeans", "random"} or array of shape (n_anchors, width), default="kmeans"

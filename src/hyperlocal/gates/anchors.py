@@ -34,7 +34,7 @@ CAREFUL_STEPS = 200
 CAREFUL_TOLERANCE = 1e-6
 
 
-def check_anchors(n_anchors: Any, anchors: Any, n_neighbors: int) -> None:
+def check_anchors(n_anchors: Any, anchors: Any) -> None:
     """Raise unless the arguments that choose anchors make sense together."""
     if isinstance(anchors, str) or anchors is None:
         check_choice("anchors", anchors, ANCHOR_KINDS)
@@ -45,22 +45,12 @@ def check_anchors(n_anchors: Any, anchors: Any, n_neighbors: int) -> None:
             f"anchors must be 'kmeans', 'random' or a 2-D array with one anchor per row, "
             f"not an array of {np.ndim(anchors)} dimensions."
         )
-    elif len(anchors) < n_neighbors:
-        raise ValueError(
-            f"n_neighbors={n_neighbors} is larger than the number of anchors given, "
-            f"{len(anchors)}; lower n_neighbors or give more anchors."
-        )
     if isinstance(n_anchors, str):
         check_choice("n_anchors", n_anchors, ["auto", "levels"])
     if isinstance(n_anchors, Sequence):
         _check_levels(n_anchors, anchors)
         return
     check_number("n_anchors", n_anchors, integer=True, above=1, inclusive=True)
-    if n_neighbors > n_anchors:
-        raise ValueError(
-            f"n_neighbors={n_neighbors} is larger than n_anchors={n_anchors}; "
-            "lower n_neighbors or raise n_anchors."
-        )
 
 
 def _check_levels(n_anchors: Sequence[Any], anchors: Any) -> None:

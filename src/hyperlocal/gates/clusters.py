@@ -68,7 +68,7 @@ class ClusterSettings:
         check_gate("auto", "kmeans", self.n_neighbors, self.coding, self.beta)
         if not is_clusterer(self.anchors):
             _check_places(self.anchors)
-            check_anchors(self.n_anchors, self.anchors, 1)
+            check_anchors(self.n_anchors, self.anchors)
         elif self.n_anchors != "auto":
             raise ValueError(
                 "a clusterer knows its number of clusters; leave n_anchors at 'auto' when anchors "

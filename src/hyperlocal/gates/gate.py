@@ -25,7 +25,7 @@ def check_gate(n_anchors: Any, anchors: Any, n_neighbors: Any, coding: Any, beta
     """Raise unless the arguments that describe a gate make sense together."""
     check_number("n_neighbors", n_neighbors, integer=True, above=1, inclusive=True)
     check_choice("coding", coding, CODINGS)
-    check_anchors(n_anchors, anchors, 1 if coding == "hard" else n_neighbors)
+    check_anchors(n_anchors, anchors)
     check_auto("beta", beta)
 
 

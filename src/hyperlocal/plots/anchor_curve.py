@@ -58,8 +58,7 @@ class AnchorCurveDisplay:
         Parameters
         ----------
         estimator : classifier, or Pipeline that ends in one
-            With a parameter ``n_anchors``. If it has ``n_neighbors`` too, that is at most the
-            number of anchors.
+            With a parameter ``n_anchors``.
         X, y : rows and labels
             The rows.
         n_anchors : sequence of int, default=(2, 5, 10, 20, 50, 100)
@@ -90,16 +89,12 @@ class AnchorCurveDisplay:
         True
         """
         _, model = split_pipeline(estimator)
-        arguments = model.get_params(deep=False)
-        if "n_anchors" not in arguments:
+        if "n_anchors" not in model.get_params(deep=False):
             raise ValueError(f"{type(model).__name__} has no parameter n_anchors.")
         errors = []
         for number in n_anchors:
             changed = clone(estimator)
-            last = split_pipeline(changed)[1]
-            last.set_params(n_anchors=int(number))
-            if "n_neighbors" in arguments:
-                last.set_params(n_neighbors=min(arguments["n_neighbors"], int(number)))
+            split_pipeline(changed)[1].set_params(n_anchors=int(number))
             errors.append(1 - cross_val_score(changed, X, y, cv=cv, n_jobs=n_jobs))
         label = type(model).__name__ if name is None else name
         return cls(np.array(n_anchors), np.array(errors), label).plot(ax=ax)
