@@ -136,7 +136,7 @@ def find_plane(
 def _two_features(
     experiment: Experiment, outcomes: Sequence[Outcome], test: np.ndarray
 ) -> list[int] | None:
-    """The numeric feature that adds most to the scores, and the next that does not repeat it."""
+    """The numeric feature that adds most to the scores, and the next that is not like it."""
     encoder, n_features = experiment.encoder, test.shape[1]
     numeric = np.arange(n_features)
     if isinstance(encoder, TableEncoder):
@@ -181,7 +181,8 @@ def _features(
     inside = ((test[:, pair] >= low) & (test[:, pair] <= high)).all(axis=1)
     caption = (
         "What the model predicts if two features change and all others stay as in a typical "
-        "training row: the feature that matters most, and the next that does not repeat it. "
+        "training row: the feature that matters most, and the next that is not strongly correlated "
+        "with it. "
         f"Test rows have {_color_of_rows(experiment)}, and other "
         "values in the other features."
     )

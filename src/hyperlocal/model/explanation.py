@@ -368,6 +368,7 @@ def bar_table(title: str, pairs: Sequence[tuple[str, float]], total: tuple[str, 
     """
     widest = max(abs(value) for _, value in pairs) or 1.0
     cell = 'style="text-align:left;padding:1px 8px"'
+    line = 'style="border-top:1px solid"'
     lines = []
     for name, value in pairs:
         length = 50 * abs(value) / widest
@@ -378,7 +379,8 @@ def bar_table(title: str, pairs: Sequence[tuple[str, float]], total: tuple[str, 
             f'width:{length:.1f}%;background:{color}"></span></td><td>{value:+.4f}</td></tr>'
         )
     return (
-        f"<table><caption>{escape(title)}</caption><tbody>{''.join(lines)}</tbody><tfoot><tr>"
+        f'<table style="margin-bottom:1em;border-collapse:collapse"><caption>{escape(title)}</caption><tbody>'
+        f"{''.join(lines)}</tbody><tfoot><tr {line}>"
         f"<th {cell}>{escape(total[0])}</th><td></td><td>{total[1]:+.4f}</td></tr></tfoot></table>"
     )
 
