@@ -379,8 +379,8 @@ def bar_table(title: str, pairs: Sequence[tuple[str, float]], total: tuple[str, 
             f'width:{length:.1f}%;background:{color}"></span></td><td>{value:+.4f}</td></tr>'
         )
     return (
-        f'<table style="margin-bottom:1em;border-collapse:collapse"><caption>{escape(title)}</caption><tbody>'
-        f"{''.join(lines)}</tbody><tfoot><tr {line}>"
+        '<table style="margin-bottom:1em;border-collapse:collapse">'
+        f"<caption>{escape(title)}</caption><tbody>{''.join(lines)}</tbody><tfoot><tr {line}>"
         f"<th {cell}>{escape(total[0])}</th><td></td><td>{total[1]:+.4f}</td></tr></tfoot></table>"
     )
 
