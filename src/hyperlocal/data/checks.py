@@ -12,11 +12,10 @@ from sklearn.utils import assert_all_finite, gen_batches
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.sparsefuncs import mean_variance_axis
-from sklearn.utils.validation import validate_data
 
+from .cell_errors import validated
 from .labelled import LabelledRows, RowOrigin
-from .rows import FLOATS, canonical, well_formed
-from .table import columns_of
+from .rows import FLOATS, canonical
 
 SCALE_RATIO_TO_WARN = 1e5
 # Warned of is a quarter of the features that make less than this share of squared distances, even
@@ -33,7 +32,6 @@ PENALTIES_NEED_SCALES = (
     "the solver takes many more epochs"
 )
 ROWS_TO_CHECK = 10_000
-MOST_NAMED = 5  # columns in a message
 ROWS_PER_BATCH = 1_000
 # Products of weights with C and with squared norms of rows must be finite in float32.
 LARGEST_WEIGHT = 1e15
@@ -46,7 +44,7 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, values: bool = True) -> A
     rows are in the cache, or as part of its own computation.
     """
     rules = {**_array_rules(), "ensure_all_finite": values}
-    X = canonical(_validated(estimator, X, reset=reset, **rules))
+    X = canonical(validated(estimator, X, reset=reset, **rules))
     if values:
         _check_magnitude(X, fitted_to=reset)
     return X
@@ -108,7 +106,7 @@ def check_block(
 
 def _check_rows_and_labels(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
     _check_none_missing(y)
-    X, y = _validated(estimator, X, y, reset=reset, **_array_rules())
+    X, y = validated(estimator, X, y, reset=reset, **_array_rules())
     X = canonical(X)
     _check_magnitude(X, fitted_to=reset)
     _check_labels(y)
@@ -139,7 +137,7 @@ def _check_rows_and_values(
     estimator: Any, X: Any, y: Any, reset: bool, multi_output: bool
 ) -> tuple[Any, np.ndarray]:
     rules = {**_array_rules(), "y_numeric": True, "multi_output": multi_output}
-    X, y = _validated(estimator, X, y, reset=reset, **rules)
+    X, y = validated(estimator, X, y, reset=reset, **rules)
     if sp.issparse(y):
         raise TypeError("y is sparse; give a dense array of values: y.toarray().")
     X = canonical(X)
@@ -151,49 +149,6 @@ def _check_rows_and_values(
             f"y holds text, but {type(estimator).__name__} predicts numbers ({error}); give "
             "numbers, or choose a classifier."
         ) from error
-
-
-def _validated(estimator: Any, X: Any, *y: Any, reset: bool, **rules: Any) -> Any:
-    """``validate_data``; an error about cells of a table names their columns and what encodes them.
-
-    Without ``y`` the rows, else the rows and ``y``.
-    """
-    try:
-        return validate_data(estimator, well_formed(X), *y, reset=reset, **rules)
-    except (TypeError, ValueError) as error:
-        problem, name = str(error).splitlines()[0], type(estimator).__name__
-        is_missing = problem.startswith("Input X contains NaN")
-        if not is_missing and "string" not in problem and "DateTime" not in problem:
-            raise
-        columns = _unfit_columns(X, is_missing)
-        if not columns:
-            raise
-        remedy = f"make_pipeline(hyperlocal.preprocessing.TableEncoder(), {name}())"
-        if not is_missing:
-            raise ValueError(
-                f"X holds text or dates in {columns}, and {name} takes numbers ({problem}); encode "
-                f"them first: {remedy}."
-            ) from error
-        raise ValueError(
-            f"Input X contains NaN in {columns}, and {name} takes no missing values; fill them in "
-            f"first: {remedy}."
-        ) from error
-
-
-def _unfit_columns(X: Any, is_missing: bool) -> str:
-    """The columns with missing values, or with anything but numbers; empty if these are unknown."""
-    if sp.issparse(X):
-        return ""
-    try:
-        columns = columns_of(X)
-    except (TypeError, ValueError):
-        return ""
-    if is_missing:
-        unfit = [c.name for c in columns if c.numbers is not None and np.isnan(c.numbers).any()]
-    else:
-        unfit = [c.name for c in columns if c.kind not in ("number", "flag")]
-    shown = ", ".join(map(repr, unfit[:MOST_NAMED])) + (", …" if unfit[MOST_NAMED:] else "")
-    return f"column{'s' * (len(unfit) > 1)} {shown}" if unfit else ""
 
 
 def _without_weightless(
