@@ -19,10 +19,11 @@ or fewer epochs at each visit of a block.
 Three parts have rows in memory. ``covtype`` (581,012 × 54, seven classes, in the folder that
 ``HYPERLOCAL_DATA`` names): error on a fifth of the rows and seconds, beside boosted trees, a linear
 SVM and scikit-learn-intelex's SVC of a sample; and objectives of the same model (linear local
-models, one gate) by fit, by fit_stream and by Dask. ``millions``: one, three and ten million
-synthetic rows of two classes, each fitted in a fresh process (see ``scaling.py``), and the exponent
-of the seconds. ``indicators``: 250,000 rows of categories, one-hot encoded, with as many seeds as
-repeats, beside LightGBM and logistic regression.
+models, one gate) by fit, by fit_stream and by Dask. ``millions``: a hundred thousand to ten million
+synthetic rows of two classes, each fitted in a fresh process (see ``scaling.py``), the share of
+training rows that are right, and the exponents of seconds and processor seconds. ``indicators``:
+250,000 rows of categories, one-hot encoded, with as many seeds as repeats, beside LightGBM and
+logistic regression.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ LARGEST = 8.0
 STEPS = 1000
 GIGABYTE = 1e9
 COMPARED_ROWS = 100_000
-MILLIONS = (1_000_000, 3_000_000, 10_000_000)
+MILLIONS = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
 IN_MEMORY = ("objectives", "covtype", "millions", "indicators")
 QUICK_MILLIONS = (10_000, 30_000, 100_000)
 PEERS = ("lightgbm", "scikit-learn-intelex")
@@ -325,7 +326,7 @@ def fit_millions(sizes: Sequence[int], n_jobs: int, seed: int) -> list[Row]:
         found = in_fresh_process(["millions", "--one", "--rows", str(n_rows), *typed])
         rows.append({"rows": n_rows, **found})
         print_table(rows[-1:])
-    return [*rows, {"fit exponent": scaling.exponent(rows, [row["fit s"] for row in rows])}]
+    return [*rows, scaling.fit_exponents(rows)]
 
 
 def study(arguments: argparse.Namespace) -> list[Row]:

@@ -46,6 +46,7 @@ MAPS = ("default", "linear")
 N_WAVES = 3
 LABEL_NOISE = 0.02
 ROWS_PER_BLOCK = 10_000
+ROWS_TO_PREDICT = 10_000
 TOLERANCE = 1e-3
 STAGES = {
     "checks s": (tasks, "check_labelled_rows"),
@@ -102,8 +103,11 @@ def fit_once(task: argparse.Namespace) -> Row:
     n_neighbors = min(model.n_neighbors, len(model.anchors_))
     codes = task.rows * n_neighbors * (np.dtype(np.int32).itemsize + X.itemsize)
     weights = model.coef_.nbytes + model.intercept_.nbytes
+    seen = slice(ROWS_TO_PREDICT)
     return {
         "fitted anchors": len(model.anchors_),
+        "features of a local model": model.coef_.shape[2],
+        "training accuracy": model.score(X[seen], y[seen]),
         "fit s": seconds,
         "processor s": busy,
         "epochs": model.n_iter_,
@@ -140,12 +144,19 @@ def exponent(rows: list[Row], seconds: list[float]) -> float:
     return float(np.polyfit(sizes, np.log(seconds), 1)[0])
 
 
+def fit_exponents(rows: list[Row]) -> Row:
+    """How seconds and processor seconds of the fit grow."""
+    return {
+        "fit exponent": exponent(rows, [row["fit s"] for row in rows]),
+        "processor exponent": exponent(rows, [row["processor s"] for row in rows]),
+    }
+
+
 def exponents(configuration: Row, rows: list[Row]) -> Row:
     """How the fit, its epochs and the cost of an epoch grow, and the memory at the largest size."""
     return {
         **configuration,
-        "fit exponent": exponent(rows, [row["fit s"] for row in rows]),
-        "processor exponent": exponent(rows, [row["processor s"] for row in rows]),
+        **fit_exponents(rows),
         "number of epochs exponent": exponent(rows, [row["epochs"] for row in rows]),
         "epoch exponent": exponent(rows, [row["epochs s"] / row["epochs"] for row in rows]),
         "codes exponent": exponent(rows, [row["codes s"] for row in rows]),

@@ -235,6 +235,14 @@ def test_automatic_number_counts_distinct_rows(convert):
     assert len(place(convert(X), "auto")) == len(place(many, "auto")) == default_n_anchors(100)
 
 
+@pytest.mark.parametrize("n_sampled", [100, 2_000])
+def test_automatic_number_is_bounded_by_the_rows_that_place_anchors(n_sampled):
+    """However many rows a sample is of, an anchor has eight of the sample's rows in the mean."""
+    X = np.random.default_rng(0).normal(size=(n_sampled, 3))
+    given = (np.ones(n_sampled), "random", "auto", np.random.default_rng(0), ONE_THREAD)
+    assert len(choose_anchors(X, *given, n_rows=10**12)) == n_sampled // 8
+
+
 # Arguments ----------------------------------------------------------------------------------------
 
 

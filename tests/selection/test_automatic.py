@@ -1,5 +1,7 @@
 """Tests of hyperlocal.selection.automatic: C and the choice of a linear model on held-out rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,6 +11,7 @@ from hyperlocal.data.labelled import LabelledRows
 from hyperlocal.model.chain_settings import ChainSettings
 from hyperlocal.selection import automatic as selection
 from hyperlocal.selection.automatic import DEFAULT_COST
+from hyperlocal.solvers.training import Training
 
 
 def noisy_line(n_rows=600, flipped=0.25, seed=0):
@@ -58,6 +61,20 @@ def test_local_models_of_very_many_rows_are_linear(monkeypatch):
     maps = [[one.feature_map for one in found if one.n_anchors != 1] for found in (few, many)]
     assert maps == [["auto"] * 2, [None] * 2]
     assert [one for one in few if one.n_anchors == 1] == [one for one in many if one.n_anchors == 1]
+
+
+def test_a_small_sample_of_many_rows_is_chosen_for(workers):
+    """Local models stay better than one, however many rows a sample is of."""
+    X, y = checkerboard()
+    data = LabelledRows(X, y.astype(np.int32), np.arange(2), np.ones(len(y)))
+    candidates = selection.candidates_of(ChainSettings(), data)
+    training = Training(DEFAULT_COST, "squared_hinge")
+    found = [
+        selection.choose(candidates, training, rows, np.random.default_rng(0), workers)
+        for rows in (replace(data, population=4 * len(y)), replace(data, population=10_000_000))
+    ]
+    assert found[0].settings.n_anchors != 1
+    assert found[0] == found[1]
 
 
 def test_noise_gets_a_smaller_cost():

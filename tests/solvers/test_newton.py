@@ -145,6 +145,20 @@ def test_steps_come_when_epochs_were_too_many():
     assert numbers == sorted(set(numbers))
 
 
+def test_steps_wait_while_epochs_take_little_time(monkeypatch):
+    """What is counted before steps are the variables that are visited, not the epochs."""
+    monkeypatch.setattr(dual, "NUMBERS_BETWEEN_EPOCHS", 0)
+    shares = []
+    dual.solve(
+        hard_problem(n_columns=1), tol=1e-3, max_iter=2000, rng=np.random.default_rng(0),
+        newton_after=20, monitor=lambda number, **facts: bool(shares.append(facts["active"])),
+    )  # fmt: skip
+    visited = [1.0, *shares]
+    n_epochs = next(n for n in range(len(visited)) if sum(visited[: n + 1]) >= 20)
+    assert n_epochs > 20
+    assert max(shares[n_epochs // 2 : n_epochs]) < 1 == min(shares[n_epochs + 1 :])  # all in steps
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_squares_by_products_end_at_any_cost(dtype):
     """Squares of too many weights for a matrix: one system ends what epochs would not."""

@@ -23,6 +23,9 @@ ANCHOR_KINDS = ("kmeans", "random")
 # k-means uses at least this many rows, and at least this many per anchor.
 SAMPLE_ROWS = 16_384
 SAMPLE_ROWS_PER_ANCHOR = 64
+# As many anchors as "auto" means are centers of at least so many of these rows: beyond a million
+# rows, the number of anchors that a row is compared with no longer grows.
+FEWEST_ROWS_PER_ANCHOR = 8
 SEED_ROWS = 2_048
 SEED_ROWS_PER_ANCHOR = 8
 MAX_LLOYD_STEPS = 20
@@ -74,7 +77,7 @@ def default_n_anchors(n_distinct: float) -> int:
     [1, 8, 8, 25, 250]
     """
     wanted = max(8, round(math.sqrt(n_distinct) / 4))
-    return max(1, min(wanted, int(n_distinct) // 8))
+    return max(1, min(wanted, int(n_distinct) // FEWEST_ROWS_PER_ANCHOR))
 
 
 def default_n_codes(n_distinct: float) -> int:
@@ -150,7 +153,8 @@ def choose_anchors(
     sample, weights, distinct_share = _distinct_sample(X, sample_weight, n_wanted, rng)
     n_distinct = sample.shape[0]
     if n_anchors == "auto":
-        n_anchors = min(default(distinct_share * (n_rows or X.shape[0])), n_distinct)
+        most = max(default(n_distinct), n_distinct // FEWEST_ROWS_PER_ANCHOR)
+        n_anchors = min(default(distinct_share * (n_rows or X.shape[0])), most)
     if n_anchors > n_distinct:
         # A sample of so few rows is of a trial; all rows may have enough.
         if X.shape[0] >= min(n_anchors, n_rows or 0):

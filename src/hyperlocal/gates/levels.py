@@ -18,13 +18,12 @@ import numpy as np
 
 from ..maps.plain import Step
 from ..runtime.threads import Workers
-from .anchors import choose_anchors, default_n_anchors
+from .anchors import FEWEST_ROWS_PER_ANCHOR, choose_anchors, default_n_anchors
 from .codes import Codes
 from .gate import Gate, fit_gate
 
-# The finest level has so many times the default number of anchors, but so many rows per anchor.
+# The finest level has so many times the default number of anchors.
 REFINEMENT = 8
-FEWEST_ROWS_PER_ANCHOR = 8
 
 
 def finest_n_anchors(n_distinct: float) -> int:
@@ -126,13 +125,17 @@ class LevelsGate(Gate):
         if n_reserves:
             raise ValueError("n_reserves must be 0 for levels of anchors.")
         share = X.dtype.type(len(self.sizes) ** -0.5)
-        first, parts = 0, []
-        for level in self.levels:
-            codes = level.encode(X, workers)
-            weights = codes.weights / np.linalg.norm(codes.weights, axis=1, keepdims=True)
-            parts.append((codes.anchors + np.int32(first), share * weights, codes.distances))
+        shape = (X.shape[0], self.n_neighbors)
+        codes = Codes(np.empty(shape, np.int32), *np.empty((2, *shape), X.dtype))
+        first = 0
+        for level, (begin, end) in zip(self.levels, self.active_bounds, strict=True):
+            found = level.encode(X, workers)
+            lengths = np.linalg.norm(found.weights, axis=1, keepdims=True)
+            np.add(found.anchors, np.int32(first), out=codes.anchors[:, begin:end])
+            np.multiply(share / lengths, found.weights, out=codes.weights[:, begin:end])
+            codes.distances[:, begin:end] = found.distances
             first += level.n_anchors
-        return Codes(*(np.hstack(arrays) for arrays in zip(*parts, strict=True)))
+        return codes
 
     @property
     def active_bounds(self) -> list[tuple[int, int]]:

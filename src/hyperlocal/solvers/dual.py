@@ -36,6 +36,8 @@ SETTLED = 1.0
 STRICTER = 0.8
 # A column is skipped only when its own gap is well below, so that the sum can reach the tolerance.
 SKIPPED = 0.5
+# What an epoch takes beside its visits, in numbers read by these.
+NUMBERS_BETWEEN_EPOCHS = 1 << 18
 
 
 def solve(
@@ -70,8 +72,9 @@ def solve(
         Called at each full check, the last of which is of the result, as
         ``see_scores(begin, end, scores)`` for blocks of rows.
     newton_after : float, optional
-        The number of epochs after which Newton's steps are tried, each counted as an epoch; by
-        default as many as they cost, and infinite where they do not apply.
+        The number of epochs over all variables, or the work of so many, after which Newton's steps
+        are tried, each counted as an epoch; by default as many as they cost, and infinite where
+        they do not apply.
     keep_best : bool
         Whether to return the best weights where the run does not converge (see
         :mod:`~hyperlocal.solvers.best_columns`): the objective may rise for an epoch.
@@ -104,8 +107,10 @@ def solve(
     )
 
 
-def _descend(descent: Descent, epochs: Epochs, most: float = math.inf) -> None:
-    for number in epochs.until_converged(descent, most):
+def _descend(descent: Descent, epochs: Epochs, most_work: float = math.inf) -> None:
+    if descent.work >= most_work:
+        return
+    for number in epochs.until_converged(descent):
         descent.run_epoch()
         epochs.report(**descent.facts())
         needed = descent.needs_check()
@@ -113,6 +118,8 @@ def _descend(descent: Descent, epochs: Epochs, most: float = math.inf) -> None:
             descent.check(number, is_compared=needed or descent.may_end(epochs))
         elif descent.best is not None:
             descent.best.keep(number, descent.weights, descent.objectives_of)
+        if descent.work >= most_work:
+            return
 
 
 def first_variables(
@@ -159,6 +166,7 @@ class Descent:
         shared = may_share and worth_parts(problem)
         self.parts = Parts(problem, self.squared_norms, rng) if shared else None
         self.in_parts = False  # whether the parts have later variables than ``alpha``
+        self.work = 0.0  # in epochs over all variables
         self.weights = lifted.zero_weights(problem.n_columns)
         self.best = BestColumns(self.weights, self.n_groups) if keep_best else None
         self.alpha = np.zeros(shape, lifted.dtype)
@@ -183,6 +191,9 @@ class Descent:
 
     def run_epoch(self, share: float = 1.0) -> None:
         """Visit all active variables once, or a share of them drawn at random."""
+        n_numbers = self.problem.lifted.visit_length * self.active.size
+        between = NUMBERS_BETWEEN_EPOCHS / max(1.0, n_numbers)
+        self.work += min(1.0, share * self._active_share() + between)
         if self.parts is not None and self.parts.is_long(share * self._n_active_rows()):
             if not self.in_parts:
                 self.parts.load(self.alpha, self.active)
@@ -372,14 +383,14 @@ class Descent:
     def facts(self) -> dict[str, float]:
         """Facts of the last epoch, for the monitor."""
         gap = float(self.estimates.sum())
+        objective = float(self.dual_values.sum()) + gap
+        return {"objective": objective, "gap": gap, "active": self._active_share()}
+
+    def _active_share(self) -> float:
         n_active = int(np.count_nonzero(self.active))
         if self.in_parts and not self.skipped.all():
             n_active = self._n_active_rows() * self.problem.n_columns
-        return {
-            "objective": float(self.dual_values.sum()) + gap,
-            "gap": gap,
-            "active": n_active / self.active.size,
-        }
+        return n_active / max(1, self.active.size)
 
     def rebuild_weights(self) -> None:
         """Sum up the weights that belong to the variables, in place."""

@@ -65,9 +65,9 @@ class Epochs:
             self.number += 1
             yield self.number
 
-    def until_converged(self, state: Iterative, most: float = math.inf) -> Iterator[int]:
-        """Numbers of epochs until ``state`` has converged, or epoch ``most`` is over."""
-        while not (state.converged or self.ended) and self.number < most:
+    def until_converged(self, state: Iterative) -> Iterator[int]:
+        """Numbers of epochs until ``state`` has converged."""
+        while not (state.converged or self.ended):
             self.number += 1
             yield self.number
 

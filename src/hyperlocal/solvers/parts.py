@@ -119,11 +119,13 @@ class Parts:
         self._care = FIRST_CARE
         self._n_epochs, self._next_grouping = 0, 1
         self._grouping = self._grouped(np.arange(lifted.n_rows))
+        self._rows_left = self._grouping.rows
         self._stretch()
 
     def load(self, alpha: np.ndarray, active: np.ndarray) -> None:
         """Take over variables, and which of them are active."""
         self._own_alpha[:], self._own_active[:] = alpha, active
+        self._rows_left = self._grouping.rows
 
     def store(self, alpha: np.ndarray, active: np.ndarray) -> None:
         """Write the parts' variables, and which of them are active, to where others read them."""
@@ -157,10 +159,12 @@ class Parts:
         return report, sum(map(len, orders)) / max(1, self.n_active)
 
     def _active_rows(self) -> list[np.ndarray]:
+        """Of each part, among those that were active before: until they are loaded, none return."""
         flags = self._own_active[:, :, 0].view(np.bool_)
-        return self._problem.lifted.workers.map(
-            lambda part: part[0][part[1][part[0]]], zip(self._grouping.rows, flags, strict=True)
+        self._rows_left = self._problem.lifted.workers.map(
+            lambda part: part[0][part[1][part[0]]], zip(self._rows_left, flags, strict=True)
         )
+        return self._rows_left
 
     def _group_again(self, rows: np.ndarray) -> None:
         alpha, active = np.empty_like(self._own_alpha[0]), np.empty_like(self._own_active[0])
@@ -218,12 +222,17 @@ class Parts:
             [self._mass_of(self._sampled.anchors[groups == part], groups == part)
              for part in range(N_PARTS)]
         )  # fmt: skip
-        own_rows = [np.flatnonzero(part_of == part) for part in range(N_PARTS)]
         users = np.ones((N_PARTS, lifted.n_blocks), np.uint8)
-        for part, own in enumerate(own_rows):
-            has_rows = np.bincount(lifted.anchors[own].ravel(), minlength=lifted.n_anchors) > 0
+
+        def rows_of(part: int) -> np.ndarray:
+            own = np.flatnonzero(part_of == part)
+            has_rows = np.zeros(lifted.n_anchors, np.uint8)
+            for begin, end in row_blocks(len(own), ROWS_PER_COPY):
+                has_rows[lifted.anchors[own[begin:end]]] = 1
             users[part, : lifted.n_anchors] = has_rows
-        return Grouping(part_of, own_rows, masses, users)
+            return own
+
+        return Grouping(part_of, lifted.workers.map(rows_of, range(N_PARTS)), masses, users)
 
     def _mass_of(self, anchors: np.ndarray, chosen: np.ndarray) -> np.ndarray:
         squares = self._sampled.weights[chosen].astype(np.float64) ** 2
