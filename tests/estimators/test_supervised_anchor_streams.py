@@ -76,6 +76,7 @@ def test_an_interrupted_warm_start_keeps_the_model(solver, monkeypatch):
     if solver == "dual":  # the anchors have moved when the last weights are found
         monkeypatch.setattr(dual, "solve", lambda *args, **options: interrupt())
     else:
+        pytest.importorskip("sklearn.callback")
         fitted.set_callbacks(Recorder(act_at=2, act=interrupt))
     with pytest.raises(KeyboardInterrupt):
         fitted.fit(X, y)

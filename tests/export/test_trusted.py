@@ -84,6 +84,7 @@ def test_saved_models_need_no_foreign_trust(estimator):
         np.testing.assert_array_equal(is_now, was)
 
 
+@pytest.mark.filterwarnings("ignore:Instantiating CategoricalDtype")  # pandas 2
 @pytest.mark.parametrize(
     ("numbers", "categories", "around"),
     [

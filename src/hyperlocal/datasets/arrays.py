@@ -64,8 +64,8 @@ class ArrayReader:
 
     def _check_size(self, n_bytes: int) -> None:
         """Raise before memory is reserved for more than the file can hold."""
-        needed = math.prod(self.shape) * self.dtype.itemsize
-        if min(self.shape, default=0) < 0 or needed > n_bytes:
+        size = self.dtype.itemsize  # negative where an older numpy counts beyond 32 bits
+        if min((size, *self.shape)) < 0 or math.prod(self.shape) * size > n_bytes:
             raise ValueError(
                 f"{self._where} is said to have shape {self.shape}, which the {n_bytes:,} bytes of "
                 "it cannot hold; the file is damaged"

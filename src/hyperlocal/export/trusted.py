@@ -86,9 +86,12 @@ _OTHERS = [
 _NAMES = [
     "numpy.ma.MaskedArray",  # of searches' results; skops 0.11 does not trust it
     "pandas.CategoricalDtype",
+    "pandas.core.dtypes.dtypes.CategoricalDtype",  # as pandas 2 calls it
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",
     "sklearn.metrics._scorer._PassthroughScorer",
+    "sklearn.utils._metadata_requests.MetadataRequest",  # of searches of scikit-learn 1.6
+    "sklearn.utils._metadata_requests.MethodMetadataRequest",
 ]
 
 #: What to trust when a model of this library is loaded by skops:
