@@ -43,6 +43,18 @@ def test_units_of_y_do_not_matter(rows, loss, unit, center):
     assert other.objective_ == pytest.approx(plain.objective_, rel=1e-6)
 
 
+def test_units_of_y_do_not_matter_to_what_is_chosen(rows):
+    """Values in billions have the scales of features, C and anchors of the same values in ones."""
+    X, y = rows
+    plain, other = (
+        LocallyLinearSVR(random_state=0, tol=1e-6).fit(X, values) for values in (y, 1e9 * y + 3e9)
+    )
+    assert plain.relevance_ is not None
+    np.testing.assert_allclose(other.relevance_, plain.relevance_, rtol=1e-5)
+    assert other.C_ == plain.C_
+    np.testing.assert_allclose((other.predict(X) - 3e9) / 1e9, plain.predict(X), atol=1e-5)
+
+
 @every_regression
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_sparse_rows_equal_dense_ones(rows, loss, dtype):

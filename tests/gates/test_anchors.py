@@ -94,6 +94,16 @@ def test_anchors_do_not_depend_on_the_order_of_rows(dtype, storage, kind):
 
 
 @every_storage
+def test_rounding_and_units_do_not_change_seeds(dtype, storage):
+    """Features in other units, and a little apart, give anchors that are as little apart."""
+    X = make_rows(dtype, storage, n_rows=150)
+    apart = 1 + 4 * np.finfo(dtype).eps
+    close = place(X * apart, 9)
+    np.testing.assert_allclose(close, place(X, 9), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(place(X * 8, 9), 8 * place(X, 9), rtol=1e-4, atol=1e-4)
+
+
+@every_storage
 def test_anchors_do_not_depend_on_threads(dtype, storage):
     """One and two threads give the same bits."""
     X = make_rows(dtype, storage, n_rows=2000)

@@ -14,7 +14,7 @@ from sklearn.utils.extmath import row_norms
 
 from ..data.arguments import check_choice, check_number
 from ..data.labelled import row_keys
-from ..data.rows import FLOATS, core_rows, take_rows
+from ..data.rows import FLOATS, core_rows, feature_moments, take_rows
 from ..runtime.threads import Workers
 from .codes import encode
 
@@ -203,7 +203,10 @@ def _distinct_sample(
     """Distinct rows of a sample, their summed weights, and distinct rows per row of ``X``.
 
     Equal rows are merged and ordered by content: a row of weight two and the same row twice are
-    then the same data to everything that follows.
+    then the same data to everything that follows. The order is that along a random line, in units
+    of the features' deviations: rounding, and other units, do not change which seeds are drawn.
+    (With an order by bits, scales of features that differed by 1e-12 had other anchors, and losses
+    of held-out rows that differed by a tenth.)
     """
     n_rows = X.shape[0]
     if n_rows > n_wanted:
@@ -212,7 +215,18 @@ def _distinct_sample(
     _, first, inverse = np.unique(row_keys(X), return_index=True, return_inverse=True)
     weights = np.bincount(inverse.ravel(), weights=sample_weight)
     share = len(first) / min(n_rows, n_wanted)
-    return take_rows(X, first), weights, share
+    X = take_rows(X, first)
+    order = np.argsort(_along_a_line(X), kind="stable")
+    return take_rows(X, order), weights[order], share
+
+
+def _along_a_line(X: Any) -> np.ndarray:
+    """Where rows are along a direction that is drawn once for all, for each feature's deviation."""
+    n_rows, n_features = X.shape
+    _, deviation = feature_moments(X, np.full(n_rows, 1 / n_rows))
+    direction = np.random.default_rng(n_features).normal(size=n_features)
+    varies = deviation > 0
+    return X @ np.divide(direction, deviation, out=np.zeros(n_features), where=varies)
 
 
 def _kmeans(
