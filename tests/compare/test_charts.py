@@ -16,6 +16,8 @@ from hyperlocal.compare.charts import (
     calibration_chart,
     pareto_chart,
     pareto_front,
+    round_steps,
+    tick_texts,
 )
 from hyperlocal.datasets import Dataset, make_banana
 
@@ -73,6 +75,14 @@ def test_ticks_begin_near_the_smallest_error(smallest, largest):
     assert 0 <= ticks[0] <= smallest <= largest <= ticks[-1]
     assert smallest - ticks[0] < 2 * (ticks[1] - ticks[0])
     assert 2 <= len(ticks) <= 9
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1, 1e4, 2e5, 3e8, 1e15])
+def test_numbers_on_axes_are_short(unit):
+    """Numbers of values of any size have few characters, and differ."""
+    texts = tick_texts(round_steps(-3 * unit, 17 * unit))
+    assert max(map(len, texts)) <= 7
+    assert len(set(texts)) == len(texts)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

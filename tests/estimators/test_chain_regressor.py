@@ -55,6 +55,34 @@ def test_units_of_y_do_not_matter_to_what_is_chosen(rows):
     np.testing.assert_allclose((other.predict(X) - 3e9) / 1e9, plain.predict(X), atol=1e-5)
 
 
+def test_units_of_weights_do_not_matter_to_what_is_chosen(rows):
+    """Weights that sum to one give the model of the same weights with a mean of one."""
+    X, y = rows
+    weights = np.random.default_rng(1).integers(1, 3, len(y)) / len(y) * 1e-3
+    plain, other = (
+        LocallyLinearSVR(random_state=0, tol=1e-6).fit(X, y, sample_weight=given)
+        for given in (1e5 * weights, weights)
+    )
+    assert other.C_ == pytest.approx(1e5 * plain.C_)
+    np.testing.assert_allclose(other.predict(X), plain.predict(X), atol=1e-4)
+
+
+def test_several_targets_of_few_rows(rows):
+    """The default chooses for two targets of sixty rows, which one system solves."""
+    X, y = rows[0][:60], np.stack([rows[1][:60], rows[0][:60, 0]], axis=1)
+    model = LocallyLinearSVR(random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.5
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, np.inf])
+def test_missing_values_are_refused(rows, missing):
+    """A missing value is an error that says so, also if it is stored as an object."""
+    X, y = rows[0], rows[1].astype(object)
+    y[7] = missing
+    with pytest.raises(ValueError, match=r"Input (y )?contains"):
+        make().fit(X, y)
+
+
 @every_regression
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_sparse_rows_equal_dense_ones(rows, loss, dtype):

@@ -18,6 +18,8 @@ from .targets import in_short
 
 MOST_OF_BASELINE = 1.2  # errors above this part of a baseline's are drawn at the upper edge
 LABEL_RADIUS = 10  # of the numbers beside the points
+UNITS = ("", "k", "M", "G")
+LONG_NUMBER, LARGEST_UNIT = 10_000, 1e9  # numbers on axes from the first on are given in units
 ANGLES = [sign * pi * j / 8 for j in (0, 8, 2, 4, 6, 1, 3, 5, 7) for sign in (1, -1)]  # 0 is above
 
 
@@ -176,7 +178,7 @@ def _distance(
 def _power_of_ten(power: int) -> str:
     """A power of ten in few characters: 0.01, 100, 10k, 1M."""
     thousands = max(0, power) // 3
-    return f"{10.0 ** (power - 3 * thousands):g}{('', 'k', 'M', 'G')[min(thousands, 3)]}"
+    return f"{10.0 ** (power - 3 * thousands):g}{UNITS[min(thousands, 3)]}"
 
 
 def _nice_ticks(smallest: float, largest: float) -> list[float]:
@@ -237,13 +239,14 @@ class _Square:
     def svg(self, name: str, title: str, content: str) -> str:
         """The picture: axes, and what stands between them."""
         (x0, y0), (x1, y1) = (self.at(self.x_ticks[j], self.y_ticks[j]) for j in (0, -1))
+        across, up = _some(self.x_ticks), _some(self.y_ticks)
         marks = [
-            _text("tick", self.at(tick, self.y_ticks[0])[0], y0 + 16, in_short(tick))
-            for tick in _some(self.x_ticks)
+            _text("tick", self.at(tick, self.y_ticks[0])[0], y0 + 16, text)
+            for tick, text in zip(across, tick_texts(across), strict=True)
         ]
         marks += [
-            _text("tick", x0 - 6, self.at(self.x_ticks[0], tick)[1] + 4, in_short(tick), "end")
-            for tick in _some(self.y_ticks)
+            _text("tick", x0 - 6, self.at(self.x_ticks[0], tick)[1] + 4, text, "end")
+            for tick, text in zip(up, tick_texts(up), strict=True)
         ]
         return (
             f'<svg class="square" viewBox="0 0 {self.side} {self.side}" role="img" '
@@ -253,6 +256,22 @@ class _Square:
             + f'<text class="axis" transform="translate(12 {(y0 + y1) / 2:.0f}) rotate(-90)" '
             f'text-anchor="middle">{self.y_name}</text></svg>'
         )
+
+
+def tick_texts(ticks: Sequence[float]) -> list[str]:
+    """Round numbers in few characters, so that they do not touch: large ones in k, M or G.
+
+    Examples
+    --------
+    >>> from hyperlocal.compare.charts import tick_texts
+    >>> tick_texts([0, 2500, 5000]), tick_texts([-200_000, 0, 200_000])
+    (['0', '2,500', '5,000'], ['-200k', '0', '200k'])
+    """
+    largest = max(map(abs, ticks))
+    if not LONG_NUMBER <= largest < 1000 * LARGEST_UNIT:
+        return [in_short(tick) for tick in ticks]
+    power = min(3, floor(log10(largest)) // 3)
+    return [f"{tick / 1000.0**power:g}{UNITS[power] if tick else ''}" for tick in ticks]
 
 
 def _some(ticks: Sequence[float]) -> Sequence[float]:

@@ -370,8 +370,8 @@ def _one_explanation(what: str, row: int, explained: RowExplanation, truth: Any)
     # What is not of columns has no bar: that of a mean price would make all others invisible.
     shares = [*(value / widest for _, value in bars), *[0.0] * len(constants)]
     *figures, score = signed([*(value for _, value in (*bars, *constants)), explained.score])
-    names = [name for name, _ in (*bars, *constants)]
-    lines = "".join(map(_bar, names, shares, figures))
+    labels = [escape(name).replace("_", "_<wbr>") for name, _ in (*bars, *constants)]
+    lines = "".join(map(_bar, labels, shares, figures))
     place = explained.place or f"test row {row}"
     boundary = explained.boundary_text()
     after = f"<p>It would be {escape(boundary)}.</p>" if boundary else ""
@@ -388,12 +388,12 @@ def _one_explanation(what: str, row: int, explained: RowExplanation, truth: Any)
     )
 
 
-def _bar(name: str, share: float, figure: str) -> str:
+def _bar(label: str, share: float, figure: str) -> str:
     length = 50 * abs(share)
     start = 50 if share >= 0 else 50 - length
     kind = "plus" if share >= 0 else "minus"
     return (
-        f'<tr><th scope="row">{escape(name)}</th><td class="track" aria-hidden="true"><span '
+        f'<tr><th scope="row">{label}</th><td class="track" aria-hidden="true"><span '
         f'class="{kind}" style="left:{start:.1f}%;width:{length:.1f}%"></span></td>'
         f"<td>{figure}</td></tr>"
     )

@@ -143,12 +143,14 @@ def _check_rows_and_values(
     X = canonical(X)
     _check_magnitude(X, fitted_to=reset)
     try:
-        return X, y.astype(np.float64 if multi_output else X.dtype, copy=False)
+        y = y.astype(np.float64 if multi_output else X.dtype, copy=False)
     except ValueError as error:
         raise ValueError(
             f"y holds text, but {type(estimator).__name__} predicts numbers ({error}); give "
             "numbers, or choose a classifier."
         ) from error
+    assert_all_finite(y, input_name="y")  # an object, as None, may become NaN
+    return X, y
 
 
 def _without_weightless(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,9 @@ def choose_chain(
         Whether the linear model's rows are normalized.
     """
     data = repeated_rows(data)
+    # Weights in other units want another C; usual ones change nothing.
+    unit = 10.0 ** round(np.log10(data.sample_weight.mean()))
+    data = replace(data, sample_weight=data.sample_weight / unit)
     given = (training, data, rng, workers)
     choice = choose(candidates_of(settings, data, normalize_linear), *given, by_newton=by_newton)
     scaled = with_relevance(choice, relevance, *given)
@@ -62,4 +66,4 @@ def choose_chain(
         reduced = without_noise(choice, *given)
         if reduced is not choice:
             choice = choose([reduced.settings], *given, by_newton=by_newton, start=reduced.C)
-    return choice
+    return replace(choice, C=choice.C / unit)

@@ -119,7 +119,7 @@ class ProductsFold(FoldRows):
         (posv,) = get_lapack_funcs(("posv",), (matrix,))
         # The transposed matrix is the same in the order of LAPACK.
         _, found, _ = posv(matrix.T, roots * values.astype(roots.dtype), overwrite_a=True)
-        alpha = roots * found
+        alpha = np.ascontiguousarray(roots * found)  # several columns are in the order of LAPACK
         return alpha.astype(rows.X.dtype), self.test @ alpha, 0.0
 
 
