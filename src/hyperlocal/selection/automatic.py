@@ -228,7 +228,7 @@ def choose(
     for number, settings in enumerate(candidates):
         trials = _Trials(settings, paths_of(settings, solver, data, folds, seed, workers))
         if start is None and number < N_SIMPLE:
-            trials.by_decades([*costs, *larger])
+            trials.by_decades([*costs, *larger] if settings.n_anchors == 1 else costs)
         else:
             # Local models may need a large C where one model has found nothing.
             first = start or max(tried[-1].C, DEFAULT_COST if settings.n_anchors != 1 else 0.0)
