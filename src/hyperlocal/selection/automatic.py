@@ -216,7 +216,9 @@ def choose(
     costs = [cost * (FACTOR_FOR_LOG_LOSS if training.loss == "log" else 1.0) for cost in COSTS]
     seed = int(rng.integers(2**63))
     is_regression = isinstance(training.loss, RegressionLoss)
-    larger = LARGER_COSTS_OF_SQUARES if is_regression and training.loss.is_quadratic else ()
+    loss = training.loss
+    is_quadratic = isinstance(loss, RegressionLoss) and loss.is_quadratic
+    larger = LARGER_COSTS_OF_SQUARES if is_quadratic else ()
     solver = PathSolver(
         training,
         by_newton and training.solver != "sgd",
