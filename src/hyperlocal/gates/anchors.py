@@ -28,6 +28,9 @@ SAMPLE_ROWS_PER_ANCHOR = 64
 FEWEST_ROWS_PER_ANCHOR = 8
 SEED_ROWS = 2_048
 SEED_ROWS_PER_ANCHOR = 8
+# Of more seeds each is drawn once: with several draws, 1,728 of them took 80 % of a fit to 15,000
+# rows, for distances that are 4 % shorter and the same R².
+MOST_GREEDY_SEEDS = 1_000
 MAX_LLOYD_STEPS = 20
 LLOYD_TOLERANCE = 1e-3
 # Where borders of clusters matter, small data get several starts, each run to the end.
@@ -270,7 +273,8 @@ def plus_plus(X: Any, weights: np.ndarray, n_clusters: int, rng: np.random.Gener
     """Rows chosen by greedy k-means++ (Arthur and Vassilvitskii 2007), as scikit-learn chooses.
 
     The next center is a row drawn with a probability in proportion to its squared distance to the
-    nearest center so far: of some draws, the one that leaves the smallest sum. scikit-learn's own
+    nearest center so far: of some draws, where centers are not very many, the one that leaves the
+    smallest sum. scikit-learn's own
     checks its arguments at every center, which took a quarter of a fit of 50,000 rows.
     """
     draw = np.random.RandomState(int(rng.integers(np.iinfo(np.int32).max)))
@@ -281,7 +285,7 @@ def plus_plus(X: Any, weights: np.ndarray, n_clusters: int, rng: np.random.Gener
         products = (rows @ _dense(rows[chosen]).T).T if sp.issparse(rows) else rows[chosen] @ rows.T
         return np.maximum(squares - 2 * products + squares[chosen][:, None], 0)
 
-    n_draws = 2 + int(np.log(n_clusters))
+    n_draws = 2 + int(np.log(n_clusters)) if n_clusters <= MOST_GREEDY_SEEDS else 1
     first = draw.choice(len(weights), p=weights / weights.sum())
     chosen = np.full(n_clusters, first)
     nearest = distances(chosen[:1])[0]
