@@ -59,7 +59,8 @@ class AnchorEpoch {
         norms_(options.batch_size),
         scores_(options.batch_size * problem_.n_columns),
         pulls_(options.batch_size * problem_.n_columns * gate.k),
-        has_pulls_(options.batch_size * problem_.n_columns),
+        next_(options.batch_size * problem_.n_columns),
+        visited_(options.batch_size * problem_.n_columns),
         derivatives_(options.batch_size * gate.k),
         gradient_(gate.n_anchors * gate.places.width()) {}
 
@@ -79,6 +80,9 @@ class AnchorEpoch {
 
  private:
   struct Scratch;
+
+  // What a batch does to a variable: nothing, a visit, or one that leaves or takes a share of W.
+  enum Visited : std::uint8_t { rests, is_seen, has_pulls };
 
   void run_part(Index part, Range columns, const std::function<void(Index)>& before_batch) {
     Scratch own(*this, columns);
@@ -142,13 +146,17 @@ class AnchorEpoch {
   // The rows' shares of W follow the new codes, and their dual variables are optimized.
   void step(Visits rows, Range columns, Scratch& own) {
     if (columns.size() == 0) return;
+    std::fill(visited_.begin() + place(0, columns.begin), visited_.begin() + place(0, columns.end),
+              rests);
     for (Index n = 0; n < rows.size; ++n) {
       const Index row = rows[n];
       const RowView<T> x = problem_.lifted.fetch(row, own.buffer);
       if (problem_.crammer_singer) {
         step_jointly(n, row, x, own);
       } else {
+        const Index start = row * problem_.n_columns;
         for (Index column = columns.begin; column < columns.end; ++column) {
+          if (state_.alpha[start + column] == 0 && !state_.active[start + column]) continue;
           if (problem_.is_regression())
             step_alone(problem_.valued(), n, row, x, column, own);
           else
@@ -165,43 +173,30 @@ class AnchorEpoch {
     const T alpha = state_.alpha[variable];
     const T label = targets.sign(row, column);
     T* local_scores = own.local_scores.data();
-    T next = alpha;
-    T& score = scores_[place(n, column)];
-    score = label;  // at least, where it rests
-    if (alpha != 0 || state_.active[variable]) {
-      score = recoded_score(n, row, x, column, label * alpha, local_scores);
-      const double margin = targets.margin(row, column, score);
-      next =
-          detail::next_alpha(targets.column_loss(column), alpha, margin, norms_[n],
-                             problem_.costs[row], state_.bounds[column], state_.active[variable],
-                             own.reports[column]);
-    }
-    state_.alpha[variable] = next;
+    const T score = recoded_score(n, row, x, column, label * alpha, local_scores);
+    scores_[place(n, column)] = score;
+    const T next = detail::next_alpha(
+        targets.column_loss(column), alpha, targets.margin(row, column, score), norms_[n],
+        problem_.costs[row], state_.bounds[column], state_.active[variable], own.reports[column]);
+    next_[place(n, column)] = next;
     apply_change(n, row, x, column, label * alpha, label * next, local_scores);
   }
 
   void step_jointly(Index n, Index row, const RowView<T>& x, Scratch& own) {
     const Index n_columns = problem_.n_columns, k = gate_.k;
-    T* a = state_.alpha + row * n_columns;
+    const T* a = state_.alpha + row * n_columns;
     CrammerSingerRow<T>& joint = own.joint;
     bool any = state_.active[row * n_columns];
     for (Index r = 0; r < n_columns; ++r) any |= a[r] != 0;
-    if (!any) {
-      for (Index r = 0; r < n_columns; ++r) {
-        scores_[place(n, r)] = r == problem_.target[row] ? 1 : 0;
-        has_pulls_[place(n, r)] = false;
-      }
-      return;
-    }
+    if (!any) return;
     for (Index r = 0; r < n_columns; ++r) {
       joint.scores[r] = recoded_score(n, row, x, r, a[r], own.local_scores.data() + r * k);
       scores_[place(n, r)] = joint.scores[r];
     }
     joint.advance(state_, row, norms_[n], own.reports[0]);
     for (Index r = 0; r < n_columns; ++r) {
-      const T before = a[r];
-      a[r] = joint.next[r];
-      apply_change(n, row, x, r, before, a[r], own.local_scores.data() + r * k);
+      next_[place(n, r)] = joint.next[r];
+      apply_change(n, row, x, r, a[r], joint.next[r], own.local_scores.data() + r * k);
     }
   }
 
@@ -227,9 +222,9 @@ class AnchorEpoch {
   void apply_change(Index n, Index row, const RowView<T>& x, Index column, T before, T after,
               T* local_scores) {
     const Index k = gate_.k, n_columns = problem_.n_columns;
-    const bool has_pulls = before != 0 || after != 0;
-    has_pulls_[place(n, column)] = has_pulls;
-    if (!has_pulls) return;
+    const bool has_share = before != 0 || after != 0;
+    visited_[place(n, column)] = has_share ? has_pulls : is_seen;
+    if (!has_share) return;
     T* pulls = pulls_.data() + place(n, column) * k;
     const T* mix = mix_.data() + n * k;
     const T* old = gate_.codes + row * k;
@@ -243,7 +238,8 @@ class AnchorEpoch {
         n_columns, column);
   }
 
-  // Stores the new codes, and sums the derivatives of all columns by them, in their order.
+  // Stores the new codes and variables, and sums the derivatives of all columns by the codes, in
+  // their order. (In `step` threads with adjacent columns would write side by side.)
   // Notes whether the rows were right, which those with values never are.
   void sum_derivatives(Visits rows, Range share) {
     const Index k = gate_.k;
@@ -253,7 +249,8 @@ class AnchorEpoch {
       std::fill_n(p, k, 0.0);
       bool any = false;
       for (Index column = 0; column < problem_.n_columns; ++column) {
-        if (!has_pulls_[place(n, column)]) continue;
+        if (visited_[place(n, column)] != has_pulls) continue;
+        state_.alpha[row * problem_.n_columns + column] = next_[place(n, column)];
         const T* pulls = pulls_.data() + place(n, column) * k;
         for (Index j = 0; j < k; ++j) p[j] += double(pulls[j]);
         any = true;
@@ -267,11 +264,17 @@ class AnchorEpoch {
 
   // Whether the largest score (or the sign of the only one) is the row's own.
   bool is_right(Index n, Index truth) const {
-    if (problem_.n_columns == 1) return (scores_[place(n, 0)] > 0) == (truth == 0);
-    Index best = 0;
-    for (Index column = 1; column < problem_.n_columns; ++column)
-      if (scores_[place(n, column)] > scores_[place(n, best)]) best = column;
-    return best == truth;
+    const auto score = [&](Index column) -> T {  // at least, where it rests
+      if (visited_[place(n, column)] != rests) return scores_[place(n, column)];
+      return column == truth ? 1 : -1;
+    };
+    if (problem_.n_columns == 1) return (score(0) > 0) == (truth == 0);
+    const T own = score(truth);
+    for (Index column = 0; column < problem_.n_columns; ++column) {
+      const T other = score(column);
+      if (other > own || (other == own && column < truth)) return false;
+    }
+    return true;
   }
 
   // Index of the n-th row of a batch and a column. Columns are stored one after the other,
@@ -325,8 +328,8 @@ class AnchorEpoch {
   std::uint8_t* right_;
   Barrier barrier_;
   std::vector<double> gamma_, scales_;
-  std::vector<T> mix_, norms_, scores_, pulls_;
-  std::vector<std::uint8_t> has_pulls_;  // whether a column has pulls on a row's anchors
+  std::vector<T> mix_, norms_, scores_, pulls_, next_;
+  std::vector<Visited> visited_;
   std::vector<double> derivatives_;
   std::vector<T> gradient_;
 };
