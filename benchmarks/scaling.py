@@ -100,8 +100,8 @@ def fit_once(task: argparse.Namespace) -> Row:
         seconds = timed(lambda: model.fit(X, y)).best
     busy = time.process_time() - busy_before
     added = peak_bytes() - before
-    n_neighbors = min(model.n_neighbors, len(model.anchors_))
-    codes = task.rows * n_neighbors * (np.dtype(np.int32).itemsize + X.itemsize)
+    n_active = model.model_.gate.n_neighbors  # of all levels
+    codes = task.rows * n_active * (np.dtype(np.int32).itemsize + X.itemsize)
     weights = model.coef_.nbytes + model.intercept_.nbytes
     seen = slice(ROWS_TO_PREDICT)
     return {
