@@ -23,7 +23,6 @@ from estimators.data import every_classifier, make_data, model
         ("n_anchors", "many", ValueError),
         ("n_neighbors", 0, ValueError),
         ("n_neighbors", 2.0, TypeError),
-        ("n_neighbors", 12, ValueError),
         ("coding", "hazy", ValueError),
         ("coding", None, ValueError),
         ("coding", ["soft"], ValueError),

@@ -59,7 +59,9 @@ def test_codes_are_those_of_the_classifiers():
     """The coder places the anchors and finds the sharpness that the classifiers do."""
     X, y = make_data()
     fitted = coder().fit(X)
-    classifier = LocallyLinearSVC(8, n_neighbors=3, random_state=0, feature_map=None).fit(X, y)
+    classifier = LocallyLinearSVC(8, n_neighbors=3, C=3.0, random_state=0, feature_map=None).fit(
+        X, y
+    )
     np.testing.assert_allclose(
         np.sort(fitted.anchors_, axis=0), np.sort(classifier.anchors_, axis=0)
     )

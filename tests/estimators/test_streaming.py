@@ -121,7 +121,7 @@ def test_by_stochastic_gradient():
     """solver="sgd" visits the same blocks, nearly reaches fit's objective, and can go on."""
     X, y = make_data(n_rows=3_000)
     weights = np.where(np.arange(3_000) < 1_000, 3.0, 0.5)
-    options = {"solver": "sgd", "max_iter": 30, "tol": 1e-3, "feature_map": None}
+    options = {"solver": "sgd", "max_iter": 100, "tol": 1e-3, "feature_map": None}
     whole = model(**options).fit(X, y, weights)
     part = model(**options).fit_stream(cut(X, y, weights), block_rows=600)
     assert part.objective_ == pytest.approx(whole.objective_, rel=0.03)

@@ -39,7 +39,6 @@ from hyperlocal.data.rows import quadratic_width
         ("keep_if_better", "maybe", TypeError),
         ("keep_if_better", 1, TypeError),
         ("n_anchors", 0, ValueError),
-        ("n_neighbors", 7, ValueError),
         ("beta", -1.0, ValueError),
         ("C", 0, ValueError),
         ("loss", "exponential", ValueError),
